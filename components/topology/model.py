@@ -146,6 +146,9 @@ class FromSourceToTarget(Delivery):
     topics_exclude: TopicsExclude = ()
     groups: Groups = ()
     groups_exclude: GroupsExclude = ()
+    default_groups_exclude: bool | None = optional(
+        "`false` lifts Kafka's own exclusions of groups, such as `connect-.*`, the groups of sink connectors."
+    )
     policy: Policy = setting(Policy.DEFAULT, "How topics are named on the target.")
     policy_class: ClassName = optional("Replication policy of your own that names topics as `policy` does.")
     topic_filter_class: ClassName = optional("Topic filter of your own.")

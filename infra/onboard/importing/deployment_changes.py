@@ -91,11 +91,14 @@ def changes_of_import(imported: Imported, deployment: Deployment, placeholders: 
     before = effective_state(imported.name, theirs, placeholders, kafka, _by_source(deployment))
     after = _after(imported.name, deployment, replace(placeholders, providers=OURS))
     before, after = (_as_read(state, kafka) for state in (before, after))
-    workers = imported.read[0]
+    workers, differences = imported.read[0], _changed_settings(before, after)
+    if isinstance(workers, ReadProperties):
+        # They have no fields for the login, which they take from the properties of the target.
+        differences = (each for each in differences if each.key not in ("tls", "authentication"))
     new_workers = isinstance(workers, ReadProperties) and not workers.keeps_group
     same = _excluding_new_topics(before, after) if new_workers else before
     effects = all_effects([same], [after], _topology_path([deployment]))
-    return ImportChanges(imported.name, effects, tuple(sorted(_changed_settings(before, after), key=str)))
+    return ImportChanges(imported.name, effects, tuple(sorted(differences, key=str)))
 
 
 def _as_read(state: DeploymentState, kafka: str) -> DeploymentState:

@@ -88,11 +88,10 @@ def effective_state(
 
 
 def _effective_workers(workers: DeployedWorkers, spec: Manifest) -> DeployedWorkers:
-    given = {**CONVERTERS[workers.kind], **workers.config}
+    given = {**CONVERTERS[workers.kind], EXACTLY_ONCE_SUPPORT: "disabled", **workers.config}
     # The storage topics exist, so nothing reads how they would be created.
     config = {key: value_text(value) for key, value in given.items() if not key.endswith(".storage.replication.factor")}
-    if EXACTLY_ONCE_SUPPORT in config:
-        config[EXACTLY_ONCE_SUPPORT] = config[EXACTLY_ONCE_SUPPORT].lower()
+    config[EXACTLY_ONCE_SUPPORT] = config[EXACTLY_ONCE_SUPPORT].lower()
     names = group_names(workers.kind, spec)
     return replace(
         workers,
@@ -161,6 +160,8 @@ def _effective_connector(
             for name, value in written.items():
                 key = f"{side}.cluster.{name}"
                 effective.setdefault(key, _canonical(key, placeholders.text(value), workers))
+            if effective[f"{side}.cluster.security.protocol"].startswith("SASL") and (not login or own):
+                effective.setdefault(f"{side}.cluster.sasl.mechanism", "GSSAPI")
     for name in CONVERTER_KEYS:
         if effective.get(name) == BYTE_ARRAY_CONVERTER:
             # It reads no property.

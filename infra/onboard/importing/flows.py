@@ -11,6 +11,7 @@ from components.kafka.connectors import CONNECTOR_CLASSES, ROLE_OF_CLASS, Connec
 from components.kafka.plugins import below
 from components.kafka.replication_policy import SIDES, Side, is_readable
 from components.kafka.topic_names import has_topic_characters_only
+from components.render.connections import FILE_PROVIDER, WORKER_FILE
 from components.render.secrets import CONFIG_MAP_PROVIDER
 from components.topology.clusters import is_label, is_subdomain
 from infra.onboard.importing.left_out import LeftOut
@@ -75,6 +76,12 @@ def flow_of(
     else:
         of_spec = of_connect.below("spec")
         made.clusters[target] = Logins(target, of_spec, made.needed, placeholders.text).of_fields(connect.spec)
+    _compare_logins(configs, made.clusters[target], notes, isinstance(connect, ReadProperties))
+    for key in sorted(below("target.cluster.", configs.get("heartbeat", {}))):
+        if owned_remedy(f"target.cluster.{key}") is None:
+            why = "The heartbeat connector of a flow writes to the source, and gets no property of the target."
+            remedy = f"none, or set `producer.override.{key}` of it if the source needs it."
+            notes["heartbeat"](f"config.target.cluster.{key}", "connectors-differ", why, remedy)
     own = {role: _without_connections(config, role) for role, config in configs.items()}
     keys = flow_keys(own, connect.config, CONVERTERS[connect.kind], kafka, notes)
     fields = connect_of(of_connect, connect.spec, connect.config, name, kafka)
@@ -116,10 +123,50 @@ def _compare_aliases(configs: Mapping[ConnectorRole, Mapping[str, str]], notes: 
             notes["checkpoint"](f"config.{key}", "connectors-disagree", why, "give both connectors the same alias.")
 
 
+def _compare_logins(
+    configs: Mapping[ConnectorRole, Mapping[str, str]],
+    target: Mapping[str, Any],
+    notes: Mapping[ConnectorRole, Notes],
+    same: bool,
+) -> None:
+    """Note where connectors connect otherwise than the source connector, or than the workers to their target, unless
+    the target is the `same` as the source connector's."""
+    # The clusters of a flow's heartbeats are others.
+    logins = {role: config for role, config in configs.items() if role != "heartbeat"}
+    for side in SIDES:
+        of_role = {role: _connections(config, side) for role, config in logins.items()}
+        for role, own in of_role.items():
+            note_other_login(own, of_role["source"], side, notes[role])
+    own = _connections(configs["source"], "target")
+    if same or not own or any(f"${{{FILE_PROVIDER}:{WORKER_FILE}" in value for value in own.values()):
+        return
+    of_connector = notes["source"].below("config.target.cluster")
+    read = Logins("target", of_connector, {}).of_properties(own)
+    for key in ("bootstrapServers", "tls", "authentication"):
+        if read.get(key) != target.get(key):
+            why = f"It gives the target another `{key}` than its workers have. A topology has one, that of the workers."
+            of_connector("", "connectors-differ", why, "give both the same, or keep this object as it is.")
+
+
+def note_other_login(own: Mapping[str, str], wanted: Mapping[str, str], side: Side, notes: Notes) -> None:
+    """Note the properties of a connector's connection to a cluster that are not those `wanted` of all connectors."""
+    for key in sorted(key for key in {*own, *wanted} if own.get(key) != wanted.get(key)):
+        why = (
+            "Another connector, or the cluster itself, has another value. A topology has one address and one login for "
+            "each cluster, which all connectors of a flow get."
+        )
+        remedy = "give all of them the same value, or keep this object as it is."
+        notes(f"config.{side}.cluster.{key}", "connectors-differ", why, remedy)
+
+
+def _connections(config: Mapping[str, str], side: Side) -> dict[str, str]:
+    """Return what a connector sets for the address of a cluster and the login to it, by the client's property."""
+    return below(f"{side}.cluster.", {key: value for key, value in config.items() if _is_connection(key, side)})
+
+
 def _end(side: Side, alias: str, config: Mapping[str, str], made: Imported, notes: Notes) -> dict[str, Any]:
-    prefix = f"{side}.cluster."
-    given = {key.removeprefix(prefix): value for key, value in config.items() if _is_connection(key, side)}
-    return Logins(alias, notes.below(f"config.{side}.cluster"), made.needed).of_properties(given)
+    of_side = notes.below(f"config.{side}.cluster")
+    return Logins(alias, of_side, made.needed).of_properties(_connections(config, side))
 
 
 def _is_connection(key: str, side: Side) -> bool:

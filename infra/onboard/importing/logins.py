@@ -18,6 +18,16 @@ _OAUTH_PLAIN = ("tokenEndpointUri", "clientId", "scope", "audience")
 _SAY_TRUST = "name one key that holds all certificates, as `tls.trust: {secret: NAME, key: KEY}` of the cluster."
 
 
+def operator_properties(given: Fields) -> dict[str, str]:
+    """Return the client properties by which a resource's cluster is connected to, except those that hold credentials.
+    Source: Strimzi KafkaMirrorMaker2Connectors."""
+    login = given.get("authentication") or {}
+    sasl = login.get("type", "tls") != "tls" and login.get("sasl", True)
+    protocol = ("SASL_" if sasl else "") + ("SSL" if isinstance(given.get("tls"), Mapping) else "PLAINTEXT")
+    mechanism = {"sasl.mechanism": str(login["type"]).upper()} if login.get("type") in _SASL else {}
+    return {"bootstrap.servers": str(given.get("bootstrapServers", "")), "security.protocol": protocol, **mechanism}
+
+
 @dataclass
 class Logins:
     """Translates the connection to a cluster. `needed` collects the configuration keys that somebody has to set because
@@ -63,10 +73,7 @@ class Logins:
 
     def of_both(self, given: Fields, properties: Mapping[str, str]) -> dict[str, Any]:
         """Return the same as `of_fields`, if the operator also passes on client properties, which win."""
-        cluster, fields = self.of_fields(given), given.get("authentication") or {}
-        sasl = fields.get("type", "tls") != "tls" and fields.get("sasl", True)
-        protocol = ("SASL_" if sasl else "") + ("SSL" if "tls" in cluster else "PLAINTEXT")
-        derived = {"security.protocol": protocol, "sasl.mechanism": str(fields.get("type", "")).upper()}
+        cluster, fields, derived = self.of_fields(given), given.get("authentication"), operator_properties(given)
         own = {key: value for key, value in properties.items() if value != derived.get(key)}
         if not own:
             return cluster
@@ -76,8 +83,7 @@ class Logins:
                 remedy = "remove it, or replace `authentication` by one of `type: custom` that has every property."
                 self.notes(f"config.{key}", "connection-property", why, remedy)
             return cluster
-        address = {"bootstrap.servers": str(given.get("bootstrapServers", ""))}
-        read = self.of_properties({**address, "security.protocol": protocol, **properties}, "config")
+        read = self.of_properties(derived | dict(properties), "config")
         return read | cluster
 
     def credential(self, text: str, what: str) -> dict[str, str]:
@@ -131,7 +137,7 @@ class Logins:
         if kind == "custom":
             config = {str(key): self.resolved(value) for key, value in (given.get("config") or {}).items()}
             hidden = replace(self, notes=self.notes.below("authentication.config"))._hidden(config)
-            return {"type": "custom", "sasl": bool(given.get("sasl", True)), "config": hidden}
+            return {"type": "custom", **({} if given.get("sasl", True) else {"sasl": False}), "config": hidden}
         why = "The topology knows `plain`, `scram-sha-256`, `scram-sha-512`, `tls`, `oauth` and `custom`."
         self.notes("authentication.type", "login-not-known", why, "set the cluster's `authentication`.")
         return None

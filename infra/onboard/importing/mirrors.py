@@ -10,9 +10,9 @@ from components.kafka.plugins import below
 from components.kafka.replication_policy import SIDES, Side
 from components.properties.definitions import Owner, nearest
 from components.topology.clusters import is_label
-from infra.onboard.importing.flows import TASKS, Imported, Names, differing_keys
+from infra.onboard.importing.flows import TASKS, Imported, Names, differing_keys, note_other_login
 from infra.onboard.importing.left_out import LeftOut
-from infra.onboard.importing.logins import Logins
+from infra.onboard.importing.logins import Logins, operator_properties
 from infra.onboard.importing.reading import Notes, ReadObject
 from infra.onboard.importing.settings import flow_keys, keys_of
 from infra.onboard.importing.values import Placeholders
@@ -102,7 +102,7 @@ def imported_mirror_maker2(name: str, read: ReadObject, kafka: str) -> Imported 
     alias = str(target.get("alias"))
     config = dict(target.get("config") or {})
     placeholders = Placeholders.of(read.namespace, config)
-    made.clusters[alias] = _cluster(target, [], "target", placeholders, _at(notes, target), made)
+    made.clusters[alias] = _cluster(target, {}, "target", placeholders, _at(notes, target), made)
     config = {key: value for key, value in config.items() if not _connects(str(key))}
     flows = {}
     for index, mirror, source in mirrors:
@@ -110,7 +110,10 @@ def imported_mirror_maker2(name: str, read: ReadObject, kafka: str) -> Imported 
         if of in flows:
             why = f"Two mirrors have the source `{of}`; the operator gives their connectors the same names."
             return read.left_out(of_mirror.path, "mirror-twice", why, "merge the two mirrors into one.")
-        made.clusters[of] = _cluster(source, [mirror], "source", placeholders, _at(notes, source, index), made)
+        of_connector = mirror["sourceConnector"].get("config") or {}
+        made.clusters[of] = _cluster(source, of_connector, "source", placeholders, _at(notes, source, index), made)
+        _compare_logins(mirror, source, "source", placeholders, of_mirror)
+        _compare_logins(mirror, target, "target", placeholders, of_mirror)
         flows[of] = _mirror(mirror, source, config, kafka, of_mirror, _at(notes, source, index))
     shared = [{key: value for key, value in flow.items() if key not in _OF_EACH_SOURCE} for flow in flows.values()]
     for own, (_, mirror, _) in zip(shared, mirrors, strict=True):
@@ -173,18 +176,30 @@ def _connects(key: str) -> bool:
 
 
 def _cluster(
-    given: Part, mirrors: Sequence[Part], side: Side, placeholders: Placeholders, notes: Notes, made: Imported
+    given: Part, connector: Part, side: Side, placeholders: Placeholders, notes: Notes, made: Imported
 ) -> dict[str, Any]:
-    """Return a cluster with the login that its fields, its `config` or the connectors of these mirrors have."""
+    """Return a cluster with the login that its fields, its `config` or that of a source connector have."""
     for key in sorted(given.keys() - _CLUSTER_FIELDS):
         notes(key, "field-not-known", "The topology has no such key.", "remove it.")
-    passed = {str(key): placeholders.text(value) for key, value in (given.get("config") or {}).items()}
-    for mirror in mirrors:
-        for role in TASKS:
-            config = (mirror.get(f"{role}Connector") or {}).get("config") or {}
-            passed |= {key: placeholders.text(value) for key, value in below(f"{side}.cluster.", config).items()}
-    login = {key: value for key, value in passed.items() if _connects(key) and key != "alias"}
+    login = _login(given, connector, side, placeholders)
     return Logins(str(given.get("alias")), notes, made.needed, placeholders.text).of_both(given, login)
+
+
+def _login(cluster: Part, connector: Part, side: Side, placeholders: Placeholders) -> dict[str, str]:
+    """Return the connection to a cluster by the properties of its `config` and of a connector's, which wins."""
+    given = (cluster.get("config") or {}) | below(f"{side}.cluster.", connector)
+    return {key: placeholders.text(value) for key, value in given.items() if _connects(key) and key != "alias"}
+
+
+def _compare_logins(mirror: Part, cluster: Part, side: Side, placeholders: Placeholders, notes: Notes) -> None:
+    """Note where connectors connect otherwise than the cluster of the topology, which has the source's login of the
+    source connector."""
+    configs = {role: (mirror.get(f"{role}Connector") or {}).get("config") or {} for role in TASKS}
+    derived = operator_properties(cluster)
+    shared = derived | _login(cluster, configs["source"] if side == "source" else {}, side, placeholders)
+    for role in (role for role in TASKS if mirror.get(f"{role}Connector") is not None):
+        own = derived | _login(cluster, configs[role], side, placeholders)
+        note_other_login(own, shared, side, notes.below(f"{role}Connector"))
 
 
 def _mirror(mirror: Part, source: Part, workers: Part, kafka: str, notes: Notes, of_source: Notes) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from components.kafka.patterns import DEFAULT_GROUPS_EXCLUDE
 from components.kafka.plugins import below, full_class_name
 from components.kafka.replication_policy import KNOWN_POLICIES, POLICY_CLASSES, Policy
 from components.kafka.topic_names import default_topics_exclude
-from components.properties.definitions import Owner, definitions
+from components.properties.definitions import CONNECTORS, Owner, definitions
 from components.render.connector_config import DEFAULTS
 from components.render.kafka_connect import BYTE_CONVERTERS, EXACTLY_ONCE_SUPPORT
 from infra.onboard.importing.reading import Notes
@@ -83,21 +83,41 @@ class Settings:
                     config.setdefault(new, former)
             for key in _FIELDS & config.keys():
                 del config[key]
+            self._of_others(role, config)
         self._selection()
         self._agreement()
         for name, (role, key, convert) in _KEYS.items():
             self._key(name, role, key, convert)
         self._start()
+        self._syncs()
         for role, config in self.configs.items():
             self._defaults(role, config)
         return self.flow
 
+    def _of_others(self, role: ConnectorRole, config: dict[str, str]) -> None:
+        """Leave out the properties of a flow that only other connectors read."""
+        known = definitions(self.kafka, Owner(role))
+        for name in [name for name in (*_KEYS, *_AGREED, *_CLASSES) if name in config and name not in known]:
+            readers = [str(owner) for owner in CONNECTORS if name in definitions(self.kafka, owner)]
+            if readers:
+                del config[name]
+                why = f"Only the {' and the '.join(readers)} connector {'reads' if len(readers) == 1 else 'read'} it."
+                remedy = f"move it to the {readers[-1]} connector, if it is meant to have an effect."
+                self.notes[role](f"config.{name}", "without-effect", why, remedy)
+
+    def _syncs(self) -> None:
+        """Leave offset syncs on for a checkpoint connector, which needs them."""
+        syncs = self.flow.get("offsetSyncs", {})
+        if "checkpoint" in self.configs and syncs.get("enabled") is False:
+            del syncs["enabled"]
+            why = (
+                "The source connector has `emit.offset-syncs.enabled: false`, and without offset syncs this connector "
+                "translates no offsets. The topology leaves them on."
+            )
+            remedy = "none is needed, or set `connectors.checkpoint.enabled: false` and `offsetSyncs.enabled: false`."
+            self.notes["checkpoint"]("", "connectors-disagree", why, remedy)
+
     def _key(self, name: str, role: ConnectorRole, key: str, convert: Callable[[str], Any]) -> None:
-        for other in self.configs.keys() - {role}:
-            if name not in definitions(self.kafka, Owner(other)) and self.configs[other].pop(name, None) is not None:
-                why = f"Only the {role} connector reads it."
-                remedy = f"move it to the {role} connector, if it is meant to have an effect."
-                self.notes[other](f"config.{name}", "without-effect", why, remedy)
         if role not in self.configs:
             return
         definition = definitions(self.kafka, Owner(role)).get(name)
@@ -122,7 +142,7 @@ class Settings:
         topics, excluded = source.pop("topics", ".*"), source.pop("topics.exclude", None)
         self.flow["topics"] = _entries(topics)
         self.flow["topicsExclude"] = _added(excluded, default_topics_exclude(self.kafka))
-        self._exclusions("source", "topics", excluded, default_topics_exclude(self.kafka))
+        self._exclusions(excluded)
         checkpoint = self.configs.get("checkpoint")
         if checkpoint is None:
             return
@@ -138,22 +158,18 @@ class Settings:
         self.flow["groups"] = _entries(checkpoint.pop("groups", ".*"))
         excluded = checkpoint.pop("groups.exclude", None)
         self.flow["groupsExclude"] = _added(excluded, DEFAULT_GROUPS_EXCLUDE)
-        self._exclusions("checkpoint", "groups", excluded, DEFAULT_GROUPS_EXCLUDE)
+        if excluded is not None and not all(is_covered(own, _entries(excluded)) for own in DEFAULT_GROUPS_EXCLUDE):
+            self.flow |= {"defaultGroupsExclude": False, "groupsExclude": _entries(excluded)}
 
-    def _exclusions(self, role: ConnectorRole, what: str, excluded: str | None, own: tuple[str, ...]) -> None:
+    def _exclusions(self, excluded: str | None) -> None:
         """Report which of Kafka's own exclusions a list lacks: a list replaces them, and a flow always keeps them."""
         entries = [] if excluded is None else _entries(excluded)
-        lacking = [] if excluded is None else [pattern for pattern in own if not is_covered(pattern, entries)]
-        if lacking:
+        own = () if excluded is None else default_topics_exclude(self.kafka)
+        if lacking := [pattern for pattern in own if not is_covered(pattern, entries)]:
             names = ", ".join(f"`{pattern}`" for pattern in lacking)
             why = f"It replaces Kafka's own exclusions, and lacks {names}. A flow always excludes these, too."
-            remedy = f"none is needed, unless you want {what} with such names replicated."
-            if what == "groups":
-                remedy = (
-                    "none is needed, unless such groups, such as those of sink connectors, are to fail over. Then keep "
-                    "this connector, or set `groupFilterClass` to a class of yours that selects them."
-                )
-            self.notes[role](f"config.{what}.exclude", "exclusions-kept", why, remedy)
+            remedy = "none is needed, unless you want topics with such names replicated."
+            self.notes["source"]("config.topics.exclude", "exclusions-kept", why, remedy)
 
     def _agreement(self) -> None:
         writes = self.configs.get("checkpoint", {}).get(EMIT_CHECKPOINTS, "true").strip().lower() != "false"
@@ -162,13 +178,14 @@ class Settings:
             chosen = values.get("source", values.get("checkpoint") if name == "group.filter.class" else None)
             default = _AGREED.get(name)
             stops = bool(default) and writes and not any("${" in value for value in values.values())
-            if "checkpoint" in self.configs and "checkpoint" not in values and chosen not in (None, default) and stops:
-                why = (
-                    f"It is not set, so this connector has Kafka's default `{default}`, but the source connector has "
-                    f"`{chosen}`: committed offsets are not translated to the records that are copied."
-                )
+            is_default = chosen is None or chosen == default or chosen in _DEFAULT_CLASSES
+            if "checkpoint" in self.configs and "checkpoint" not in values and not is_default:
+                why = f"It is not set, so this connector has Kafka's default{f' `{default}`' if default else ''}, but "
+                why += f"the source connector has `{chosen}`"
+                why += ": committed offsets are not translated to the records that are copied." if stops else "."
                 remedy = "set it for both connectors; a flow has one value for all its connectors."
-                self.notes["checkpoint"](f"config.{name}", "connectors-disagree", why, remedy)
+                code = "connectors-disagree" if stops else "connectors-differ"
+                self.notes["checkpoint"](f"config.{name}", code, why, remedy)
             for role, value in values.items():
                 same = value == (default if chosen is None else chosen) or (
                     chosen is None and value in _DEFAULT_CLASSES
@@ -245,6 +262,7 @@ def _added(excluded: str | None, own: tuple[str, ...]) -> list[str]:
 
 
 _PARTS = ("key", "value", "header")
+_SOME = {"type": "some"}
 _CHAIN = ("transforms.", "predicates.", *(f"{part}.converter." for part in _PARTS))
 
 
@@ -258,6 +276,10 @@ def taken_transforms(config: dict[str, str], converters: Mapping[str, str], note
     config.pop("predicates", None)
     predicates = _taken(config, "predicates.")
     chain = {name: _transform(_taken(config, f"transforms.{name}."), predicates) for name in names}
+    for name in [name for name in names if not (chain[name]["type"] and chain[name].get("predicate", _SOME)["type"])]:
+        del chain[name]
+        why = "It or its predicate has no `type`, so Connect refuses the connector."
+        notes(f"config.transforms.{name}", "value-refused", why, "set the type, or remove it.")
     given = {part: _converter(part, config, converters, notes) for part in _PARTS}
     chosen = {part: converter for part, converter in given.items() if converter is not None}
     return ({"before": chain} if chain else {}) | ({"converters": chosen} if chosen else {})
@@ -313,11 +335,18 @@ def flow_keys(
     `workers` is the configuration of the workers, `converters` has those that they use if it names none."""
     converters = {**converters, **{key: str(value) for key, value in workers.items() if ".converter" in key}}
     transforms = taken_transforms(configs["source"], converters, notes["source"])
-    for role in configs.keys() - {"source"}:
-        # MirrorMaker writes the records of the other connectors as bytes with any converter.
+    for role in [role for role in configs if role != "source"]:
         for key, ours in BYTE_CONVERTERS.items():
-            if configs[role].get(key) == ours:
-                del configs[role][key]
+            given = full_class_name(configs[role].get(key, converters.get(key, str(ours))).strip())
+            if given == ours:
+                configs[role].pop(key, None)
+            elif key not in configs[role] and not key.startswith("header."):
+                why = (
+                    f"Its workers have `{given}`. MirrorMaker reads this connector's records as bytes, so the project "
+                    "writes them with ByteArrayConverter."
+                )
+                remedy = "none is needed. Kafka's clients can then read records that they could not read before."
+                notes[role](f"config.{key}", "connectors-differ", why, remedy)
     settings = Settings(configs, kafka, notes)
     support = str(workers.get(EXACTLY_ONCE_SUPPORT, "disabled")).lower()
     if support != "disabled":

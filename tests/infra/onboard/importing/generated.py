@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 from components.checks import check_topology
+from components.checks.properties import owned_remedy
 from components.contract.problems import ReplicationError, Severity
 from components.properties.clients import PREFIXES
 from components.properties.definitions import Definition, Owner, PropertyType, definitions
@@ -18,6 +19,8 @@ from infra.onboard.importing.topologies import imported_topologies
 from tests.infra.onboard.importing.resources import FLOW, MIRROR, OLD_MIRROR
 
 KAFKA = "4.2"
+#: Defaults above it are the largest number of their type, or near it.
+_LARGE = 2**30
 _DEDICATED = """\
 clusters = east, west
 east.bootstrap.servers = east:9092
@@ -74,7 +77,9 @@ def value_of(key: str) -> str:
             return "some"
         case PropertyType.PASSWORD:
             return "${secrets:kafka/login:key}"
-    return str(int(defined.at_least or 1) + 3)
+    if "." in (default := defined.default or "1"):
+        return str(float(default) + 0.1)
+    return str(int(default) + (-3 if int(default) > _LARGE else 3))
 
 
 @cache
@@ -150,4 +155,8 @@ class Outcome:
 def _changes(topology: Any, found: ReadInput) -> Iterator[str]:
     for changes in changes_of_imports(topology, found.of("ConfigMap")):
         yield from (f"{effect.severity} {effect.code}" for effect in changes.effects if effect.severity.rank > 1)
-        yield from map(str, changes.differences)
+        moved = any(effect.code == "heartbeats-move" for effect in changes.effects)
+        for difference in changes.differences:
+            # Heartbeats that begin in another cluster get its connection.
+            if not (moved and difference.obj.endswith("heartbeat") and owned_remedy(difference.key)):
+                yield f"{difference.obj}: {difference.key}"

@@ -1,4 +1,6 @@
-"""Whatever property people set, and wherever: an import never writes what a check refuses."""
+"""Whatever property people set, and wherever: an import never writes what a check refuses, and what it writes acts as
+what was read, or a line says what does not.
+"""
 
 from functools import cache
 
@@ -24,7 +26,9 @@ def test_the_inputs_are_imported_without_errors(form: str) -> None:
 @pytest.mark.parametrize("form", PLACES)
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(data=st.data())
-def test_an_import_writes_no_property_that_a_check_refuses(form: str, data: st.DataObject) -> None:
-    """Otherwise the project that somebody gets cannot be rendered."""
+def test_an_import_is_accepted_by_the_checks_and_acts_as_what_was_read(form: str, data: st.DataObject) -> None:
+    """Otherwise the project that somebody gets cannot be rendered, or changes in silence what runs."""
     place, key = data.draw(st.sampled_from(PLACES[form])), data.draw(st.sampled_from(_KEYS))
-    assert not Outcome(input_with(form, place, key, value_of(key))).errors
+    alone, outcome = _alone(form), Outcome(input_with(form, place, key, value_of(key)))
+    assert not outcome.errors
+    assert not outcome.changes - alone.changes or outcome.notes - alone.notes

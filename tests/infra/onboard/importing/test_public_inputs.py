@@ -27,6 +27,7 @@ PROVIDER = """\
       config.providers.mine.class: io.strimzi.kafka.KubernetesSecretConfigProvider
 """
 EAST = "{alias: east, bootstrapServers: 'east:9092'}"
+OTHER_LOGIN = "{source.cluster.security.protocol: SASL_PLAINTEXT, source.cluster.sasl.mechanism: X}"
 DEDICATED = """\
 clusters = east, west
 east.bootstrap.servers = east:9092
@@ -176,6 +177,62 @@ READ = {
         "sourceConnector.config.topics.blacklist. `topics.exclude` overrides it.",
         "unknown-property",
     ),
+    "a policy that only the source connector has": (
+        of_connector("{replication.policy.class: org.apache.kafka.connect.mirror.IdentityReplicationPolicy}"),
+        "none offsets of 1 group start being translated: `shop`. The connector now names topics as the source "
+        "connector does (groups-start)",
+        NONE,
+    ),
+    "a filter of groups on the source connector": (
+        of_connector("{group.filter.class: com.example.Own}"),
+        "spec.mirrors.0.sourceConnector.config.group.filter.class. Only the checkpoint connector reads it.",
+        "groupFilterClass",
+    ),
+    "a filter of topics that only the source connector has": (
+        of_connector("{topic.filter.class: com.example.Own}"),
+        "connectors-differ: read.yaml, KafkaMirrorMaker2 kafka/mm2, "
+        "spec.mirrors.0.checkpointConnector.config.topic.filter.class.",
+        NONE,
+    ),
+    "offset syncs that the checkpoint connector misses": (
+        of_connector("{emit.offset-syncs.enabled: false}"),
+        "without offset syncs this connector translates no offsets. The topology leaves them on.",
+        "checkpoint-without-offset-syncs",
+    ),
+    "a transform without a type": (
+        of_connector("{transforms: route, transforms.route.topic: a}"),
+        "spec.mirrors.0.sourceConnector.config.transforms.route. It or its predicate has no `type`",
+        "1 error",
+    ),
+    "a login that only the checkpoint connector has": (
+        edited(OLD_MIRROR, ("checkpointConnector: {}", f"checkpointConnector: {{config: {OTHER_LOGIN}}}")),
+        "connectors-differ: read.yaml, KafkaMirrorMaker2 kafka/mm2, "
+        "spec.mirrors.0.checkpointConnector.config.source.cluster.sasl.mechanism, spec",
+        NONE,
+    ),
+    "a login of the source connector that the checkpoint connector lacks": (
+        of_connector(OTHER_LOGIN),
+        "connectors-differ: read.yaml, KafkaMirrorMaker2 kafka/mm2, "
+        "spec.mirrors.0.checkpointConnector.config.source.cluster.sasl.mechanism, spec",
+        NONE,
+    ),
+    "a login to the target that its workers do not have": (
+        of_connector("{target.cluster.security.protocol: SSL}"),
+        "spec.mirrors.0.sourceConnector.config.target.cluster.security.protocol.",
+        "security.protocol: SSL",
+    ),
+    "a login to the target of a connector beside its workers": (
+        edited(
+            FLOW, ("topics: orders,payments\n", "topics: orders,payments\n    target.cluster.security.protocol: SSL\n")
+        ),
+        "spec.config.target.cluster. It gives the target another `tls` than its workers have.",
+        NONE,
+    ),
+    "a converter of the workers, which checkpoints also have": (
+        FLOW.replace("key.converter: org.apache.kafka.connect.converters.ByteArray", "key.converter: com.example."),
+        "KafkaConnector kafka/checkpoint, spec.config.key.converter. Its workers have `com.example.Converter`.",
+        NONE,
+    ),
     "an alias that topics cannot have": (
         FLOW.replace("source.cluster.alias: east\n", "source.cluster.alias: ''\n"),
         "alias-not-usable: read.yaml, KafkaConnector kafka/source, spec.config.source.cluster.alias.",
@@ -206,7 +263,7 @@ PROPERTIES = {
         "a->b.sync.group.offsets.enabld = true\n",
         "names a cluster that is not in `clusters`",
     ),
-    "groups that Kafka excludes": ("east->west.groups.exclude = __.*\n", "lacks `console-consumer-.*`, `connect-.*`"),
+    "groups that Kafka excludes": ("east->west.groups.exclude = __.*\n", "change records or offsets re-read"),
     "a password in a file of the workers": (
         "east.security.protocol = SASL_SSL\neast.sasl.mechanism = PLAIN\neast.sasl.jaas.config = org.apache.kafka"
         '.common.security.plain.PlainLoginModule required username=a password="${file:/a:b}";\n',
@@ -221,6 +278,10 @@ PROPERTIES = {
     "a connector's property without its pair": (
         "source.cluster.bootstrap.servers = a:9092\n",
         "source.cluster.bootstrap.servers. MirrorMaker does not read it unless a cluster or a flow is named",
+    ),
+    "a property of the target, which heartbeats leave": (
+        "west.ssl.protocol = TLSv1.3\n",
+        "The heartbeat connector of a flow writes to the source, and gets no property of the target.",
     ),
     "a property of another client": ("east.consumer.max.request.size = 1\n", "property-without-effect: "),
 }
