@@ -155,8 +155,8 @@ class Outcome:
 def _changes(topology: Any, found: ReadInput) -> Iterator[str]:
     for changes in changes_of_imports(topology, found.of("ConfigMap")):
         yield from (f"{effect.severity} {effect.code}" for effect in changes.effects if effect.severity.rank > 1)
-        moved = any(effect.code == "heartbeats-move" for effect in changes.effects)
+        moved = {each.obj for each in changes.differences if each.key == "target.cluster.bootstrap.servers"}
         for difference in changes.differences:
             # Heartbeats that begin in another cluster get its connection.
-            if not (moved and difference.obj.endswith("heartbeat") and owned_remedy(difference.key)):
+            if not (difference.obj in moved and difference.obj.endswith("heartbeat") and owned_remedy(difference.key)):
                 yield f"{difference.obj}: {difference.key}"
