@@ -2,6 +2,7 @@
 
 from components.contract.problems import Problem as Problem
 from components.contract.problems import ReplicationError as ReplicationError
+from components.render.deployments import FlowOutputs as FlowOutputs
 from components.resources.replications import BidirectionalPrefixlessPair as BidirectionalPrefixlessPair
 from components.resources.replications import BidirectionalPrefixlessPairArgs as BidirectionalPrefixlessPairArgs
 from components.resources.replications import ConnectClusterSplit as ConnectClusterSplit

@@ -122,14 +122,14 @@ def resolve_flows(topology: Topology, region: str | None, addresses: Mapping[str
 
 
 def missing_config(where: str, key: str, *, secret: bool) -> Problem:
-    """Return the problem of a configuration key that a cluster names but neither a program nor a stack file has."""
-    argument, option = ("secrets", "--secret ") if secret else ("addresses", "")
+    """Return the problem of a configuration key that a cluster names and a program does not pass."""
+    argument, read = ("secrets", "require_secret") if secret else ("addresses", "require")
     return Problem(
         where,
         "missing-config",
         f"configuration key `{key}` is not set",
         "A cluster names it as `{config: KEY}`.",
-        f"add it to `{argument}` in a program, or run `pulumi config set {option}replication:{key} VALUE` for a stack.",
+        f"add `{key}` to `{argument}`; in Python: `{argument}={{'{key}': pulumi.Config().{read}('{key}')}}`.",
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TypedDict
 
 from components.contract.parameters import ConnectorParameters
 from components.flows.expansion import FlowShape
@@ -19,7 +19,14 @@ from components.render.namespaces import access_objects, namespace_objects
 from components.render.planned_objects import PlannedObject
 from components.render.secrets import secret_objects
 
-FlowOutputs = dict[str, Any]
+
+class FlowOutputs(TypedDict):
+    """What a component exports of a flow; the keys are those of a stack's output `flows`."""
+
+    namespace: str
+    connectors: list[str]
+    remoteTopics: list[str]
+    digest: str
 
 
 @dataclass(frozen=True)

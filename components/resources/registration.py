@@ -4,10 +4,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 import pulumi
 
 from components.checks import check_topology
+from components.checks.clusters import check_addresses
 from components.contract.problems import CannotRunError, Problem, ReplicationError, raise_errors
 from components.flows.operators import STRIMZI_GROUP, WORKER_KINDS, StrimziApi
 from components.flows.resolved import ResolvedFlow, config_keys, missing_config, resolve_flows
@@ -18,6 +20,7 @@ from components.render.kafka_connect import EXACTLY_ONCE_SUPPORT
 from components.render.planned_objects import ObjectRole, PlannedObject, needed_keys
 from components.topology.clusters import Cluster
 from components.topology.model import ExactlyOnce, Replication, Topology
+from components.topology.parsing import parse_topology
 
 
 def enables(planned: PlannedObject) -> bool:
@@ -87,35 +90,74 @@ class ReplicationArgs:
     """What every replication needs: its clusters by alias, and the values that come from the stack's configuration.
 
     `secrets` maps the keys of credentials that the clusters declare as `{config: KEY}` to their values, `addresses`
-    those of bootstrap servers. Replications that share `warned` log a warning once, such as one about a cluster.
+    those of bootstrap servers. A cluster or a replication may also be a mapping with the keys of a topology file.
     `flows` are the flows of the replication, if the program has checked the whole topology and resolved them.
     """
 
-    clusters: Mapping[str, Cluster]
+    clusters: Mapping[str, Cluster | Mapping[str, Any]]
     strimzi: str
     secrets: Mapping[str, pulumi.Input[str]] = field(default_factory=dict, repr=False)
     addresses: Mapping[str, str] = field(default_factory=dict)
-    warned: set[Problem] = field(default_factory=set, repr=False, compare=False)
     flows: tuple[ResolvedFlow, ...] = ()
 
 
-def resolve_replication(name: str, replication: Replication, args: ReplicationArgs) -> tuple[Deployment, ...]:
-    """Check a replication and return its deployments; raises ReplicationError with every problem."""
+@dataclass
+class _Program:
+    """The topologies that the components of one run of a program declare, and the warnings that it has logged."""
+
+    topologies: list[Topology] = field(default_factory=list)
+    warned: set[Problem] = field(default_factory=set)
+
+
+#: Each run of a program has a resource monitor of its own; several runs can share a process.
+_PROGRAMS: WeakKeyDictionary[object, _Program] = WeakKeyDictionary()
+
+
+def resolve_replication(
+    name: str, replication: Replication | Mapping[str, Any], kind: str, args: ReplicationArgs
+) -> tuple[Deployment, ...]:
+    """Check a replication, together with those of earlier components of the program, and return its deployments.
+    Raises ReplicationError with every problem.
+    """
     flows = args.flows
     if not flows:
-        topology = Topology(strimzi=args.strimzi, clusters=args.clusters, replications={name: replication})
-        for warning in raise_errors(check_topology(topology, whole=False)):
-            if warning not in args.warned:
-                args.warned.add(warning)
+        declared = {"kind": kind, **replication} if isinstance(replication, Mapping) else replication
+        topology = parse_topology(
+            {"strimzi": args.strimzi, "clusters": {**args.clusters}, "replications": {name: declared}}
+        )
+        program = _PROGRAMS.setdefault(pulumi.runtime.settings.get_monitor(), _Program())
+        problems = [
+            *check_topology(_together(topology, program.topologies), whole=False),
+            *check_addresses(topology, args.addresses),
+            *unknown_keys(topology, secrets=args.secrets, addresses=args.addresses),
+        ]
+        for warning in raise_errors(problems):
+            if warning not in program.warned:
+                program.warned.add(warning)
                 pulumi.log.warn(str(warning))
-        raise_errors(unknown_keys(topology, secrets=args.secrets, addresses=args.addresses))
         flows = resolve_flows(topology, None, args.addresses)
+        program.topologies.append(topology)
     planned_deployments = deployments(flows)
     planned = [item for deployment in planned_deployments for item in deployment.objects]
     needed = {config for item in planned for config in item.secret_values.values()}
     if missing := needed - set(args.secrets):
-        raise ReplicationError(missing_config("clusters", key, secret=True) for key in missing)
+        raise ReplicationError(missing_config("clusters", key, secret=True) for key in sorted(missing))
     return planned_deployments
+
+
+def _together(topology: Topology, earlier: Iterable[Topology]) -> Topology:
+    """Return a topology with the replications of earlier ones, unless a name means something else there."""
+    for other in earlier:
+        same_operator = other.strimzi == topology.strimzi
+        clusters, replications = (
+            {**other.clusters, **topology.clusters},
+            {**other.replications, **topology.replications},
+        )
+        agree = all(clusters[alias] == cluster for alias, cluster in other.clusters.items())
+        agree = agree and all(replications[name] == declared for name, declared in other.replications.items())
+        if same_operator and agree:
+            topology = topology.model_copy(update={"clusters": clusters, "replications": replications})
+    return topology
 
 
 def unknown_keys(topology: Topology, **given: Iterable[str]) -> Iterator[Problem]:

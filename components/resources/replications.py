@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import pulumi
 
@@ -19,7 +20,7 @@ MIRROR_MAKER2_TYPE = "replication:kafka:MirrorMaker2"
 class ReplicationFlowArgs(ReplicationArgs):
     """A flow with its clusters and values."""
 
-    flow: Flow
+    flow: Flow | Mapping[str, Any]
 
 
 class ReplicationFlow(pulumi.ComponentResource):
@@ -28,7 +29,7 @@ class ReplicationFlow(pulumi.ComponentResource):
     outputs: pulumi.Output[FlowOutputs]
 
     def __init__(self, name: str, args: ReplicationFlowArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        (deployment,) = resolve_replication(name, args.flow, args)
+        (deployment,) = resolve_replication(name, args.flow, "flow", args)
         (self._flow,) = deployment.flows
         super().__init__(FLOW_TYPE, name, None, _with_alias(MIRROR_MAKER2_TYPE, opts))
         outputs = register_objects([deployment], args.secrets, self)[self._flow.name]
@@ -48,7 +49,7 @@ class BidirectionalPrefixlessPairArgs(ReplicationArgs):
     halves go to two Kubernetes clusters.
     """
 
-    pair: PrefixlessPair
+    pair: PrefixlessPair | Mapping[str, Any]
     targets: frozenset[str] | None = None
     providers: Mapping[str, pulumi.ProviderResource] = field(default_factory=dict)
 
@@ -61,7 +62,7 @@ class BidirectionalPrefixlessPair(pulumi.ComponentResource):
     def __init__(
         self, name: str, args: BidirectionalPrefixlessPairArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
-        halves = resolve_replication(name, args.pair, args)
+        halves = resolve_replication(name, args.pair, "prefixlessPair", args)
         super().__init__("replication:kafka:PrefixlessPair", name, None, opts)
         outputs: dict[str, FlowOutputs] = {}
         for deployment in halves:
@@ -82,7 +83,7 @@ class BidirectionalPrefixlessPair(pulumi.ComponentResource):
 class ConnectClusterSplitArgs(ReplicationArgs):
     """A split with its clusters and values."""
 
-    split: Split
+    split: Split | Mapping[str, Any]
 
 
 class ConnectClusterSplit(pulumi.ComponentResource):
@@ -91,7 +92,7 @@ class ConnectClusterSplit(pulumi.ComponentResource):
     outputs: pulumi.Output[dict[str, FlowOutputs]]
 
     def __init__(self, name: str, args: ConnectClusterSplitArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        parts = resolve_replication(name, args.split, args)
+        parts = resolve_replication(name, args.split, "split", args)
         super().__init__("replication:kafka:Split", name, None, opts)
         outputs = register_objects(parts, args.secrets, self)
         self.outputs = known_output(outputs)
@@ -102,7 +103,7 @@ class ConnectClusterSplit(pulumi.ComponentResource):
 class KafkaMirrorMaker2Args(ReplicationArgs):
     """Mirrors, clusters and values; `targets` selects resources by their target's alias (all without it)."""
 
-    mirrors: MirrorMaker2
+    mirrors: MirrorMaker2 | Mapping[str, Any]
     targets: frozenset[str] | None = None
 
 
@@ -112,7 +113,7 @@ class KafkaMirrorMaker2(pulumi.ComponentResource):
     outputs: pulumi.Output[dict[str, FlowOutputs]]
 
     def __init__(self, name: str, args: KafkaMirrorMaker2Args, opts: pulumi.ResourceOptions | None = None) -> None:
-        planned_deployments = resolve_replication(name, args.mirrors, args)
+        planned_deployments = resolve_replication(name, args.mirrors, "mirrorMaker2", args)
         super().__init__(MIRROR_MAKER2_TYPE, name, None, _with_alias(FLOW_TYPE, opts))
         # Mirrors that share workers have the same target.
         selected = [

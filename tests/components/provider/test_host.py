@@ -71,7 +71,11 @@ def test_replications_of_each_kind_become_components_and_the_region_selects_them
         ),
         pytest.param({"region": ""}, "no replication has its target in the region ``", id="an empty name of a region"),
         pytest.param({"replications": {}}, "no replication has its target in any region", id="no replication"),
-        pytest.param({"secrets": {}}, "Remedy: add it to `secrets` in a program", id="no credential"),
+        pytest.param(
+            {"secrets": {}},
+            "Remedy: add `password` to `secrets`; in Python: `secrets={'password': ",
+            id="no credential",
+        ),
         pytest.param({"secrets": None}, "`password` is not set, at clusters", id="no credentials at all"),
         pytest.param(
             {"secrets": {"password": "hunter2", "pasword": "hunter2"}},

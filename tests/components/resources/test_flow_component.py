@@ -1,12 +1,12 @@
 """ReplicationFlow registers exactly the rendered objects, under itself, in an order that works."""
 
+from dataclasses import replace
 from typing import Any
 
 import pulumi
 import pytest
 
 from components import Cluster, Flow, ReplicationError, ReplicationFlow, ReplicationFlowArgs
-from components.contract.problems import Problem
 from components.render.deployments import flow_objects
 from tests.builders import a_cluster, a_flow, a_resolved_flow
 from tests.components.recorder import Recorder, record
@@ -141,12 +141,11 @@ def test_a_warning_about_a_cluster_is_logged_once_for_all_replications_of_a_prog
         alias: Cluster.model_validate(a_cluster(authentication=token, bootstrapServers=f"kafka.{alias}:9093"))
         for alias in ("useast", "uswest")
     }
-    warned: set[Problem] = set()
 
     def program() -> None:
         for name in ("orders", "ledger"):
             flow = Flow.model_validate(a_flow(topics=[name], groups=[name]))
-            ReplicationFlow(name, ReplicationFlowArgs(flow=flow, clusters=clusters, strimzi="1.2", warned=warned))
+            ReplicationFlow(name, ReplicationFlowArgs(flow=flow, clusters=clusters, strimzi="1.2"))
 
     record(program)
     assert [text.partition(":")[0] for text in warnings] == ["validation-needs-credentials"] * 2
@@ -185,3 +184,57 @@ def test_a_secret_that_no_cluster_reads_is_refused_by_its_key(secrets: dict[str,
         assert "hunter2" not in str(problem)
 
     assert record(program).resources == []
+
+
+def refused(args: ReplicationFlowArgs, *earlier: ReplicationFlowArgs) -> dict[str, str]:
+    """The remedy of each problem, by code, if a program first has the flows `earlier-…`, and then the flow `orders`."""
+    found: dict[str, str] = {}
+
+    def program() -> None:
+        for number, before in enumerate(earlier):
+            ReplicationFlow(f"earlier-{number}", before)
+        with pytest.raises(ReplicationError) as caught:
+            ReplicationFlow("orders", args)
+        found.update({problem.code: problem.remedy for problem in caught.value.problems})
+
+    record(program)
+    return found
+
+
+def test_a_flow_and_its_clusters_may_be_mappings_whose_mistakes_are_all_problems() -> None:
+    clusters = {"useast": a_cluster(bootstrapServer="a:9093"), "uswest": a_cluster("us-west-2")}
+    flow = {"source": "useast", "target": "uswest", "topics": ["orders"], "groups": ["app"], "topicsExcluded": []}
+    found = refused(ReplicationFlowArgs(flow=flow, clusters=clusters, strimzi="1.2"))
+    assert found == {"unknown-key": "did you mean `topicsExclude`?"}
+    found = refused(ReplicationFlowArgs(flow={**flow, "topics": "orders"}, clusters=clusters, strimzi="one"))
+    assert {"not-accepted", "unknown-key", "wrong-type"} <= set(found)
+
+
+def test_the_remedy_for_a_missing_credential_is_for_a_program() -> None:
+    assert refused(an_args(secrets={})) == {
+        "missing-config": "add `useastCa` to `secrets`; in Python: "
+        "`secrets={'useastCa': pulumi.Config().require_secret('useastCa')}`."
+    }
+
+
+def test_an_address_from_the_program_is_checked() -> None:
+    args = replace(an_args(), addresses={"useastBootstrap": "kafka.useast"})
+    assert set(refused(args)) == {"bad-address"}
+
+
+def test_two_components_of_a_program_are_checked_together() -> None:
+    """Nothing else would find that both write the same topics twice."""
+    assert set(refused(an_args(), an_args())) == {"topics-overlap"}
+
+
+def test_a_component_whose_aliases_mean_other_clusters_is_checked_alone() -> None:
+    clusters = {"useast": a_cluster(bootstrapServers="other:9093"), "uswest": a_cluster("us-west-2")}
+    flow = Flow.model_validate(a_flow())
+    other = ReplicationFlowArgs(flow=flow, clusters=clusters, strimzi="1.2")
+
+    def program() -> None:
+        ReplicationFlow("orders", an_args())
+        ReplicationFlow("other", other)
+
+    resources = record(program).resources
+    assert {resource.name for resource in resources if resource.token.endswith(":Flow")} == {"orders", "other"}
