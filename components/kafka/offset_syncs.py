@@ -6,6 +6,7 @@ an offset of the source was skipped, and when the target was truncated. Source: 
 """
 
 import itertools
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -20,7 +21,8 @@ SEGMENTS = 2_000
 class SourceGuess(NamedTuple):
     """The source offset that a target record probably came from. `exact`: every offset between the syncs around it is
     accounted for, so if the record is not there, the target holds a different record. Otherwise the record is at most
-    `reach` offsets further on (before it, if negative); None if no sync shows how far.
+    `reach` offsets further on (before it, if negative); None if no sync shows how far. After the newest sync, the guess
+    is exact unless MirrorMaker has dropped or delayed the next one, so `reach` is None as well.
     """
 
     offset: int
@@ -72,8 +74,10 @@ class SyncHistory:
         below, above = self._around(downstream)
         if below is not None:
             offset = below.upstream + downstream - below.downstream
-            if above is None or _is_one_to_one(below, above) or below.downstream == downstream:
+            if below.downstream == downstream or (above is not None and _is_one_to_one(below, above)):
                 return SourceGuess(offset, exact=True)
+            if above is None:
+                return SourceGuess(offset, exact=True, reach=None)
             return SourceGuess(offset, exact=False, reach=_advance(below, above))
         if above is not None:
             return SourceGuess(max(0, above.upstream - (above.downstream - downstream)), exact=False, reach=None)
@@ -107,6 +111,18 @@ class SyncHistory:
         if later == len(current) or markers or _advance(below, current[later]) < 0:
             return least
         return max(least, current[later].downstream - (current[later].upstream - upstream))
+
+    def records_copied(self, upstream: int, downstream: int, *, markers: bool) -> int:
+        """Return at most how many source records at or after `upstream` have their copies before `downstream` only.
+
+        Between two syncs, these are no more than either log advanced. Records from a later sync on came again.
+        """
+        first = self.first_copy(upstream, markers=markers)
+        records, end, again = 0, downstream, sys.maxsize
+        for sync in reversed((OffsetSync(0, 0), *self._since_last_fall(_downstream))):
+            records += max(0, min(end - max(sync.downstream, first), again - max(sync.upstream, upstream)))
+            end, again = min(end, sync.downstream), min(again, sync.upstream)
+        return records
 
     def oldest_source(self, downstream: int) -> int:
         """Return an offset that the source record of a target record at or after `downstream` is not below, unless a

@@ -32,6 +32,8 @@ from tests.model.partition import ORDERS, Partition
 
 #: Between two records, in ms: more than clocks may differ.
 APART_MS = 10_000
+#: How many keys the records of a compacted partition have.
+KEYS = 4
 _OF_FILTERED = {"newest-foreign": "newest-unproven"}
 Log = list[tuple[int, int]]
 
@@ -48,7 +50,6 @@ class Logs(Partition):
     """
 
     number: int = 0
-    compacted: bool = False
     evaluated: bool = False
     dropped: set[int] = field(default_factory=set)
     filtered: set[int] = field(default_factory=set)
@@ -137,7 +138,7 @@ class Logs(Partition):
 
 
 def key_of(number: int) -> int:
-    return number % 4
+    return number % KEYS
 
 
 def is_tombstone(number: int) -> bool:
@@ -337,12 +338,13 @@ def out_of_order(logs: Logs) -> bool:
 def strays(logs: Logs) -> set[int]:
     """Records on the target that the source never had; they have negative numbers.
 
-    Each may stand for an offset that the source has removed, or may have compacted, and whose record never came.
+    Each may stand for an offset that the source has removed, or may have compacted, and whose record never came, or
+    came again after a restart.
     """
     held = {number for _, number in logs.held("target") if number < 0}
     end = len(logs.source) if logs.compacted else logs.source_start
     never_came = [number for number in logs.source[:end] if number not in logs.written]
-    return held if len(held) > len(never_came) else set()
+    return held if len(held) > len(never_came) + min(logs.resent, end) else set()
 
 
 def keys_that_differ(logs: Logs) -> set[int]:

@@ -1,5 +1,6 @@
 """A state machine over a partition in memory: a proof of a group's offset is right, whatever happens."""
 
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import HealthCheck, Phase, settings
@@ -16,12 +17,13 @@ from hypothesis.stateful import (
 from components.contract.report import FindingSeverity
 from components.kafka.positions import OffsetRange
 from spark.checks.offsets.checkpoints import Patience, position_findings
-from spark.checks.offsets.next_records import Unproven, places_on_target, proof_by_next
+from spark.checks.offsets.next_records import NextOffsets, Unproven, places_on_target, proof_by_next
 from spark.checks.offsets.translation import (
     TARGET_REACH,
+    Around,
     Candidates,
     PositionProof,
-    prove,
+    proof_at,
     source_range,
     translated_record,
 )
@@ -40,18 +42,18 @@ class Offsets(RuleBasedStateMachine):
         self.partition = Partition(0)
         self.forged = False
 
-    @initialize(lag_max=st.sampled_from((0, 3, 100)))
-    def begin(self, lag_max: int) -> None:
-        self.partition = Partition(lag_max)
+    @initialize(lag_max=st.sampled_from((0, 3, 100)), compacted=st.booleans())
+    def begin(self, lag_max: int, compacted: bool) -> None:
+        self.partition = Partition(lag_max, compacted=compacted)
 
     @rule(records=FEW)
     def produce(self, records: int) -> None:
         self.partition.produce(records)
 
     @precondition(lambda self: any(record is not None for record in self.partition.source))
-    @rule()
-    def produce_again(self) -> None:
-        self.partition.produce_again()
+    @rule(back=st.integers(1, 4))
+    def produce_again(self, back: int) -> None:
+        self.partition.produce_again(back)
 
     @rule(offsets=st.integers(1, 4))
     def mark_or_abort(self, offsets: int) -> None:
@@ -82,6 +84,14 @@ class Offsets(RuleBasedStateMachine):
     @rule(data=st.data())
     def expire_on_target(self, data: Any) -> None:
         self.partition.target_start = data.draw(st.integers(self.partition.target_start, len(self.partition.target)))
+
+    @precondition(lambda self: self.partition.compacted and len(self.partition.target) > 1)
+    @rule(records=FEW, data=st.data())
+    def compact_target(self, records: int, data: Any) -> None:
+        """The newest record has the key of all that the cleaner removes."""
+        newest = len(self.partition.target) - 1
+        first = data.draw(st.integers(0, newest - 1))
+        self.partition.compact_target(first, min(first + records, newest))
 
     @rule(data=st.data())
     def consume(self, data: Any) -> None:
@@ -132,7 +142,8 @@ def proof_of(partition: Partition) -> PositionProof:
     assert position.checkpoint is not None
     downstream = position.checkpoint.downstream
     near = OffsetRange(downstream - TARGET_REACH, downstream + TARGET_REACH).within(partition.target_log)
-    found = translated_record(downstream, records_in(partition, partition.target, near))
+    on_target = records_in(partition, partition.left_on_target, near)
+    found = translated_record(downstream, on_target)
     guess = history.guess(found.record.offset) if found else None
     log = partition.source_log
     by_time = None
@@ -141,22 +152,36 @@ def proof_of(partition: Partition) -> PositionProof:
         by_time = later[0].offset if later else -1
     wanted = source_range(guess, by_time, position.committed, log) if found else OffsetRange(0, 0)
     read = Candidates(wanted, records_in(partition, partition.source, wanted))
-    proof = prove(position, partition.target_log, log, found, read, guess, inexact=False)
+    proof = proof_at(
+        position, Around(partition.target_log, log, on_target, read, found, guess, compacted=partition.compacted)
+    )
+    unproven = Unproven(position, proof, log, partition.target_log, found, guess)
+    if partition.compacted and proof.may_be_compacted:
+        following = NextOffsets(
+            next_offset(partition.source, unproven.waiting, log),
+            next_offset(partition.left_on_target, downstream, partition.target_log),
+        )
+        return by_next(partition, replace(unproven, next=following))
     if not proof.expired_on_source or found is None or guess is None:
         return proof
-    return by_next(partition, Unproven(position, proof, log, partition.target_log, found, guess))
+    return by_next(partition, unproven)
 
 
-def by_next(partition: Partition, expired: Unproven) -> PositionProof:
+def next_offset(log: list[int | None], offset: int, held: OffsetRange) -> int:
+    """The offset of the first record from there on; the log's end if there is none."""
+    return next((at for at in range(offset, held.end) if log[at] is not None), max(offset, held.end))
+
+
+def by_next(partition: Partition, unproven: Unproven) -> PositionProof:
     """The proof by the record that the group reads next, from what the job would read."""
-    unread = records_in(partition, partition.source, expired.unread)
+    unread = records_in(partition, partition.source, unproven.unread)
     if not unread:
-        return proof_by_next(expired, [], [])
-    held = records_in(partition, partition.target, partition.target_log)
+        return proof_by_next(unproven, [], [])
+    held = records_in(partition, partition.left_on_target, partition.target_log)
     by_time = next((each.offset for each in held if each.time_ms >= unread[0].time_ms), -1)
-    places = places_on_target(expired, unread[0], by_time)
-    near = [each for place in places for each in records_in(partition, partition.target, place)]
-    return proof_by_next(expired, unread, near)
+    places = places_on_target(unproven, unread[0], by_time)
+    near = [each for place in places for each in records_in(partition, partition.left_on_target, place)]
+    return proof_by_next(unproven, unread, near)
 
 
 #: The most runs until a bug in the judging code must be found. A new constant anywhere changes the choices.

@@ -18,7 +18,8 @@ GROUP = "checkout-a"
 @dataclass
 class Partition:
     """`source` and `target` hold a record's source offset at each offset; None stands at an offset without a record.
-    `equals` has the first record that a record equals.
+    `equals` has the first record that a record equals. `resent` is how many offsets restarts went back. If the topic is
+    `compacted`, the target's cleaner has removed the records at the offsets `removed`.
 
     Source: MirrorSourceTask, PartitionState.update for when a sync is written; MirrorCheckpointTask for checkpoints.
     """
@@ -33,7 +34,9 @@ class Partition:
     syncs: list[OffsetSync] = field(default_factory=list)
     committed: int | None = None
     checkpoint: Checkpoint | None = None
-    resent: bool = False
+    resent: int = 0
+    compacted: bool = False
+    removed: set[int] = field(default_factory=set)
     congested: bool = False
     _waiting: OffsetSync | None = None
     _last_sync: OffsetSync | None = None
@@ -43,10 +46,11 @@ class Partition:
     def produce(self, records: int) -> None:
         self.source += range(len(self.source), len(self.source) + records)
 
-    def produce_again(self) -> None:
-        """One more record that equals the last one, in its timestamp, too."""
-        last = next(record for record in reversed(self.source) if record is not None)
-        self.equals[len(self.source)] = self.equals.get(last, last)
+    def produce_again(self, back: int) -> None:
+        """One more record that equals one of the last, in its timestamp, too."""
+        records = [record for record in self.source if record is not None]
+        earlier = records[-min(back, len(records))]
+        self.equals[len(self.source)] = self.equals.get(earlier, earlier)
         self.produce(1)
 
     def leave_out(self, offsets: int) -> None:
@@ -108,8 +112,16 @@ class Partition:
         """A task that died sends the last records again, from the offset that it had committed."""
         self.clear_congestion()
         self._last_sync = self._before = None
-        self.resent = self.resent or (again > 0 and self.position > 0)
+        self.resent += min(again, self.position)
         self.position = max(0, self.position - again)
+
+    def compact_target(self, first: int, end: int) -> None:
+        """The cleaner removes these records of the target, and with each all older ones that equal it."""
+        gone = {self._first_equal(record) for record in self.target[first:end]}
+        self.removed.update(at for at in range(end) if self._first_equal(self.target[at]) in gone)
+
+    def _first_equal(self, record: int | None) -> int | None:
+        return None if record is None else self.equals.get(record, record)
 
     def consume(self, offset: int) -> None:
         self.committed = offset
@@ -124,7 +136,7 @@ class Partition:
         """The records that the group has not consumed and would never see on the target, by source offset.
 
         Records that the target does not hold yet will still arrive. Records that have expired on the source are lost to
-        the group there as well.
+        the group there as well. For one that the target's cleaner has removed, a newer record of its key is there.
         """
         assert self.committed is not None
         assert self.checkpoint is not None
@@ -133,7 +145,7 @@ class Partition:
             return set(range(self.committed, len(self.source)))
         # A copy that was sent again may come after newer records, so it does not excuse a skip.
         ahead = set(self.target[downstream:]) if unless_sent_again else set()
-        behind = set(self.target[:downstream])
+        behind = set(self.left_on_target[:downstream])
         # A restarted task sends the records from its position on again.
         end = self.position if unless_sent_again else len(self.source)
         wanted = range(max(self.committed, self.source_start), end)
@@ -151,7 +163,12 @@ class Partition:
         assert self.committed is not None
         assert self.checkpoint is not None
         committed = self.committed
-        return sum(each is not None and each < committed for each in self.target[self.checkpoint.downstream :])
+        return sum(each is not None and each < committed for each in self.left_on_target[self.checkpoint.downstream :])
+
+    @property
+    def left_on_target(self) -> list[int | None]:
+        """The target without what its cleaner has removed."""
+        return [None if at in self.removed else record for at, record in enumerate(self.target)]
 
     @property
     def group(self) -> Position:

@@ -7,14 +7,15 @@ from typing import Any
 import pytest
 
 from components.kafka.offset_syncs import SyncHistory
-from spark.checks.offsets import translation
+from spark.checks.offsets import next_records, translation
 from spark.checks.offsets.translation import Candidates
 from tests.model import machine
 from tests.model.machine import UNTIL_FOUND, Offsets, run
 
 RUNS = 200
 
-_standing_at, _owed = translation._proof_at, SyncHistory.owed
+_standing_at, _prove, _compacted_at = translation._proof_at, translation.prove, translation.proof_at
+_by_next, _owed = next_records.proof_by_next, SyncHistory.owed
 
 
 def one_more_may_be_skipped(standing: int, position: Any, *rest: Any) -> Any:
@@ -36,6 +37,28 @@ def expiry_is_a_proof(expired: Any, *_: Any) -> Any:
     return replace(expired.proof, finding=None, source_offset=expired.position.committed)
 
 
+def one_of_several_equal_records_is_enough(position: Any, target_log: Any, source_log: Any, *rest: Any) -> Any:
+    translated, candidates, *_ = rest
+    proof = _prove(position, target_log, source_log, *rest)
+    equal = [record for record in candidates.records if translated and translated.record.copies((record.digest,))]
+    others = (_standing_at(record.offset + translated.after, position, candidates, source_log) for record in equal)
+    return next((other for other in others if proof.finding and not other.finding), proof)
+
+
+def compaction_explains_every_skip(position: Any, around: Any) -> Any:
+    proof = _compacted_at(position, around)
+    explained = around.compacted and proof.finding and proof.finding.code == "offset-skips-records"
+    return replace(proof, finding=None) if explained else proof
+
+
+def the_next_record_may_be_anywhere(unproven: Any, unread: Any, on_target: Any) -> Any:
+    if unproven.next is None or not unread:
+        return _by_next(unproven, unread, on_target)
+    return _by_next(
+        unproven, unread, [record._replace(offset=record.offset + unproven.downstream) for record in on_target]
+    )
+
+
 BUGS: dict[str, tuple[object, str, Callable[..., Any]]] = {
     "a record may be skipped": (translation, "_proof_at", one_more_may_be_skipped),
     "no record ever stands between two offsets": (Candidates, "between", lambda *_: 0),
@@ -45,6 +68,13 @@ BUGS: dict[str, tuple[object, str, Callable[..., Any]]] = {
         one_offset_too_many_is_owed,
     ),
     "retention on the source excuses every skip": (translation, "_proof_at", retention_removed_what_is_unread),
+    "compaction explains every skip": (machine, "proof_at", compaction_explains_every_skip),
+    "beside compacted records, the next one may be anywhere": (
+        machine,
+        "proof_by_next",
+        the_next_record_may_be_anywhere,
+    ),
+    "one of several equal records is enough": (translation, "prove", one_of_several_equal_records_is_enough),
     "an expired record is enough, wherever the next one is": (machine, "proof_by_next", expiry_is_a_proof),
 }
 

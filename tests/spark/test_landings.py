@@ -81,6 +81,26 @@ def test_compaction_explains_no_more_skipped_records_than_the_target_has_offsets
     assert (finding.code if (finding := proof_at(position, around).finding) else None) == code
 
 
+@pytest.mark.parametrize(
+    ("held", "code"),
+    [
+        pytest.param(records(49, 54), None, id="the record before is one that the group has read"),
+        pytest.param(records(49, 52, 54), "offset-skips-records", id="an unread record is still there"),
+        pytest.param(records(54), "source-record-not-found", id="no record nearby shows where the group is"),
+        pytest.param(records(3, source=51), "offset-skips-records", id="the log has fewer offsets there"),
+    ],
+)
+def test_records_compacted_before_the_translated_one_do_not_count_as_skipped(
+    held: list[RecordDigest], code: str | None
+) -> None:
+    """`failover` commits the offset of the first record that is left for the group."""
+    downstream = held[-1].offset
+    position = Position("checkout-a", ORDERS, 50, Checkpoint(50, downstream), downstream)
+    candidates = Candidates(OffsetRange(40, 70), records(*range(40, 61)))
+    around = Around(LOG, LOG, held, candidates, translated_record(downstream, held), None, compacted=True)
+    assert (finding.code if (finding := proof_at(position, around).finding) else None) == code
+
+
 def test_compaction_explains_nothing_where_the_source_was_not_read() -> None:
     held = records(48, 49, 56)
     position = Position("checkout-a", ORDERS, 50, Checkpoint(50, 50), 50)

@@ -159,6 +159,16 @@ def test_of_equal_records_those_count_that_the_offset_syncs_allow() -> None:
     assert code(proof_of(a_position(80, 100), found, twins)) == "offset-skips-records"
 
 
+def test_after_the_newest_sync_equal_records_may_be_as_far_apart_as_the_logs_differ() -> None:
+    """The sync after a marker waits or is dropped if MirrorMaker is congested."""
+    found = TranslatedRecord(RecordDigest(100, 5, "A1"), after=False)
+    twins, guess = [RecordDigest(100, 5, "A1"), RecordDigest(102, 5, "A1")], SourceGuess(100, True, None)
+    given = a_position(100, 100)
+    assert proof_of(given, found, twins, guess).source_offset == 100
+    assert proof_of(given, found, twins, guess, source=OffsetRange(0, 1001)).source_offset == 100
+    assert code(proof_of(given, found, twins, guess, source=OffsetRange(0, 1002))) == "source-record-not-found"
+
+
 def test_a_record_that_equals_an_expired_one_does_not_stand_for_it() -> None:
     """The number of records that are read again would be that of the newer one."""
     found = TranslatedRecord(RecordDigest(100, 5, "A1"), after=False)
@@ -187,7 +197,11 @@ class TestSyncHistory:
     def test_between_syncs_of_equal_difference_the_guess_is_exact(self) -> None:
         history = SyncHistory((OffsetSync(100, 0), OffsetSync(150, 50)))
         assert history.guess(20) == SourceGuess(120, True)
-        assert history.guess(60) == SourceGuess(160, True)
+
+    def test_after_the_newest_sync_the_guess_is_exact_unless_the_next_one_was_dropped(self) -> None:
+        history = SyncHistory((OffsetSync(100, 0), OffsetSync(150, 50)))
+        assert history.guess(50) == SourceGuess(150, True)
+        assert history.guess(60) == SourceGuess(160, True, None)
 
     def test_across_a_change_of_difference_only_the_sync_itself_is_exact(self) -> None:
         history = SyncHistory((OffsetSync(100, 0), OffsetSync(160, 50)))
@@ -200,7 +214,7 @@ class TestSyncHistory:
 
     def test_syncs_from_before_the_remote_topic_was_recreated_are_ignored(self) -> None:
         history = SyncHistory((OffsetSync(0, 0), OffsetSync(500, 500), OffsetSync(600, 0)))
-        assert history.guess(10) == SourceGuess(610, True)
+        assert history.guess(10) == SourceGuess(610, True, None)
 
     def test_a_translation_is_owed_only_from_the_latest_sync_on(self) -> None:
         history = SyncHistory((OffsetSync(0, 0), OffsetSync(100, 90)))

@@ -177,7 +177,8 @@ def prove(
     # A record that equals an expired one is another one.
     if not equal or (guess is not None and guess.exact and guess.offset < source_log.start):
         return PositionProof(_not_found(position, translated, source_log, guess, inexact))
-    expected = [record for record in equal if guess is not None and _may_be_at(guess, record.offset)]
+    allowed = _allowed(guess, translated.record.offset, source_log, target_log)
+    expected = [record for record in equal if allowed.start <= record.offset < allowed.end]
     lowest, original = min(expected or equal), max(expected or equal)
     proof = _proof_at(original.offset + translated.after, position, candidates, source_log)
     if proof.finding and not _proof_at(lowest.offset + translated.after, position, candidates, source_log).finding:
@@ -190,9 +191,15 @@ def prove(
     return replace(proof, by_counting=several, untimed=original.time_ms == NO_TIMESTAMP)
 
 
-def _may_be_at(guess: SourceGuess, offset: int) -> bool:
+def _allowed(guess: SourceGuess | None, offset: int, source_log: OffsetRange, target_log: OffsetRange) -> OffsetRange:
+    """Return the source offsets at which the offset syncs allow the record at the target's `offset`."""
+    if guess is None or (guess.reach is None and not guess.exact):
+        return OffsetRange(0, 0)
     reach = guess.reach
-    return reach is not None and min(0, reach) <= offset - guess.offset <= max(0, reach)
+    if reach is None:
+        # Offsets that only one of the logs has may be before the record.
+        reach = source_log.end - guess.offset - (target_log.end - offset)
+    return OffsetRange(guess.offset + min(0, reach), guess.offset + max(0, reach) + 1)
 
 
 def _proof_at(source_offset: int, position: Position, candidates: Candidates, source_log: OffsetRange) -> PositionProof:
@@ -292,23 +299,22 @@ def committed_record(
 def proof_at(position: Position, around: Around) -> PositionProof:
     """Return the proof of a position. In a compacted topic, a record that only the source still holds is not skipped.
 
-    If the cleaner has removed the record at the translated offset, the one before it shows where the group is. It
-    cannot have removed more records than the target's log has offsets there.
+    If the cleaner may have removed the unread records before the one at the translated offset, the last one that it has
+    left shows where the group is. It cannot have removed more records than the target's log has offsets there.
     """
     assert position.checkpoint is not None
-    downstream = position.checkpoint.downstream
-    proof = _prove(position, around, around.found)
-    landed_later = around.found is not None and around.found.record.offset > downstream
+    downstream, found = position.checkpoint.downstream, around.found
+    proof = _prove(position, around, found)
     skips = proof.finding is not None and proof.finding.code == _SKIPS
-    if not (around.compacted and landed_later and skips):
+    if found is None or found.after or not (around.compacted and skips):
         return proof
     before = max(
         (record for record in around.on_target if downstream - TARGET_REACH <= record.offset < downstream), default=None
     )
-    assert around.found is not None
     assert proof.source_offset is not None
     unread = around.candidates.between(max(position.committed, around.source_log.start), proof.source_offset)
-    if before is not None and unread is not None and unread >= around.found.record.offset - before.offset:
+    removed = found.record.offset - (0 if before is None else before.offset + 1)
+    if unread is not None and unread > removed:
         return proof
     if before is None or unread is None or is_unknown(TranslatedRecord(before, after=True), around.candidates.records):
         what = (
