@@ -10,9 +10,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from components.contract.report import FindingSeverity, Verdict
 from spark.checks.parity.differences import RESTARTS
 from tests.model.logs import (
+    KEYS,
     Logs,
     codes,
     healthy,
+    key_of,
     keys_only_on,
     keys_that_differ,
     missing,
@@ -51,6 +53,7 @@ class Parity(RuleBasedStateMachine):
     """What producers, MirrorMaker, retention and people may do to a partition."""
 
     kinds: tuple[str, ...] = KINDS
+    policies: tuple[bool, ...] = (False, True)
 
     def __init__(self) -> None:
         super().__init__()
@@ -61,9 +64,9 @@ class Parity(RuleBasedStateMachine):
         #: Copies that something else wrote, and how many offset syncs there were then.
         self.repeated = (0, 0)
 
-    @initialize(lag_max=st.sampled_from((0, 3, 100)), compacted=st.booleans(), evaluated=st.booleans(), data=st.data())
-    def begin(self, lag_max: int, compacted: bool, evaluated: bool, data: Any) -> None:
-        self.logs = Logs(lag_max, compacted=compacted, evaluated=evaluated)
+    @initialize(lag_max=st.sampled_from((0, 3, 100)), evaluated=st.booleans(), data=st.data())
+    def begin(self, lag_max: int, evaluated: bool, data: Any) -> None:
+        self.logs = Logs(lag_max, compacted=data.draw(st.sampled_from(self.policies)), evaluated=evaluated)
         self.kind = data.draw(st.sampled_from(self.kinds))
 
     @rule(records=FEW)
@@ -154,6 +157,22 @@ class Parity(RuleBasedStateMachine):
         self.logs.dropped.update(range(self.logs.number, self.logs.number + records))
         self.wrong = True
 
+    @only_if("dropped")
+    @precondition(lambda self: self.logs.compacted)
+    @rule(keys=st.integers(1, KEYS - 1), times=FEW, expired=st.integers(0, 2))
+    def lose_keys(self, keys: int, times: int, expired: int) -> None:
+        """Each key is written again, and the source keeps the newest record of each. Those of some keys never arrive.
+        The target has removed its oldest records by age.
+        """
+        logs = self.logs
+        numbers = range(logs.number, logs.number + times * KEYS)
+        logs.dropped.update(number for number in numbers if key_of(number) < keys)
+        logs.produce(len(numbers))
+        logs.replicate(len(logs.source))
+        logs.compact("source", logs.position, tombstones=False)
+        logs.target_start = max(logs.target_start, min(expired, len(logs.target)))
+        self.wrong = True
+
     @only_if("stray")
     @rule()
     def write_stray(self) -> None:
@@ -209,7 +228,8 @@ class Parity(RuleBasedStateMachine):
             assert expired or not keys_that_differ(logs), f"keys {keys_that_differ(logs)} differ"
         if logs.cleaned or (logs.compacted and self.anew):
             return
-        assert not missing(logs), f"{missing(logs)} are missing"
+        # What replaces records that the target has removed seems to have expired there.
+        assert not missing(logs) or (self.anew and logs.target_start), f"{missing(logs)} are missing"
         assert not strays(logs), f"{strays(logs)} are of somebody else"
         assert not out_of_order(logs), "records are out of order"
         copies, syncs = self.repeated

@@ -92,11 +92,28 @@ def test_without_offset_syncs_an_excuse_explains_all_that_a_side_has_removed() -
     assert codes(("missing-head", 101), of=HEAD, history=nothing) == {"expired-on-target": 100, "missing-records": 1}
 
 
-def test_records_before_a_restart_bound_what_has_expired() -> None:
-    """The first copy of record 50 is at offset 50, although a restart sent it again to offset 70."""
-    restarted = SyncHistory((OffsetSync(0, 0), OffsetSync(60, 60), OffsetSync(50, 70), OffsetSync(180, 200)))
-    given = sides(source=(50, 200), target=(60, 220))
-    assert codes(("missing-head", 10), of=given, history=restarted) == {"expired-on-target": 10}
+RESTARTED = SyncHistory((OffsetSync(0, 0), OffsetSync(60, 60), OffsetSync(50, 70), OffsetSync(180, 200)))
+
+
+@pytest.mark.parametrize(
+    ("of", "records", "found"),
+    [
+        pytest.param(
+            sides(source=(50, 200), target=(80, 220)), 11, {"expired-on-target": 10, "missing-records": 1},
+            id="both copies have expired",
+        ),
+        pytest.param(
+            sides(source=(50, 200), target=(60, 220)), 1, {"missing-records": 1}, id="the second copy has not expired"
+        ),
+        pytest.param(
+            sides(source=(0, 200), target=(80, 220)), 61, {"expired-on-target": 60, "missing-records": 1},
+            id="offsets of second copies explain no others",
+        ),
+    ],
+)  # fmt: skip
+def test_records_that_a_restart_sent_again_have_expired_once(of: Sides, records: int, found: dict[str, int]) -> None:
+    """Records 50 to 69 are at the offsets 50 to 69, and again at 70 to 89."""
+    assert codes(("missing-head", records), of=of, history=RESTARTED) == found
 
 
 def test_what_an_open_transaction_holds_is_not_in_the_place_of_what_has_expired() -> None:

@@ -37,12 +37,9 @@ class PartitionEvidence(NamedTuple):
 
 
 def expired_on_target(evidence: PartitionEvidence) -> int:
-    """Return at most how many records that the source holds the target has removed: their copies came after those of
-    the records that the source has removed as well.
-    """
+    """Return at most how many records that the source holds the target has removed."""
     sides = evidence.sides
-    first = evidence.history.first_copy(sides.source.start, markers=sides.exactly_once)
-    return max(0, sides.target.start - first)
+    return evidence.history.records_copied(sides.source.start, sides.target.start, markers=sides.exactly_once)
 
 
 def expired_on_source(evidence: PartitionEvidence) -> int:

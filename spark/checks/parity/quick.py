@@ -65,8 +65,9 @@ class NewestRecords:
         """Return at most how many of these records the target has removed, as `excuses.expired_on_target` does."""
         latest, log = self.history.latest, self.target_log
         ours = latest is not None and not self.guarded and latest.downstream < log.end
-        first = self.history.first_copy(self.source[0].offset, markers=self.exactly_once) if ours else 0
-        return max(0, log.start - first)
+        if not ours:
+            return log.start
+        return self.history.records_copied(self.source[0].offset, log.start, markers=self.exactly_once)
 
     @property
     def certain(self) -> bool:
