@@ -74,7 +74,7 @@ def value_of(key: str) -> str:
         case PropertyType.CLASS:
             return "com.example.Own"
         case PropertyType.STRING | PropertyType.LIST:
-            return "some"
+            return "other:9092" if name == "bootstrap.servers" else "some"
         case PropertyType.PASSWORD:
             return "${secrets:kafka/login:key}"
     if "." in (default := defined.default or "1"):
