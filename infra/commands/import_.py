@@ -90,7 +90,7 @@ def print_proofs(proofs: Sequence[ImportChanges], doing: str, refused: bool) -> 
 def _print_proof(group: Sequence[ImportChanges], doing: str, refused: bool) -> None:
     first, mark, words = group[0], *_verdict(group[0], refused)
     names = ", ".join(member.name for member in group)
-    each_of = f"{'once they are corrected, ' if refused else ''}{doing}{' each' if len(group) > 1 else ' it'}"
+    each_of = f"{'apart from the corrections, ' if refused else ''}{doing}{' each' if len(group) > 1 else ' it'}"
     out.print(f"\n{mark} {escape(names)}: {each_of} {words}", soft_wrap=True)
     if len(group) > 1 and (first.effects or first.differences):
         _print(f"  shown for {first.name}; the others have the same changes, under their own names:")

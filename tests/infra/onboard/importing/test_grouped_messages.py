@@ -74,8 +74,8 @@ def test_resources_with_different_verdicts_are_reported_separately(tmp_path: Pat
     (tmp_path / "running.yaml").write_text(yaml.safe_dump_all([first, second]))
     words = ["import", str(tmp_path / "running.yaml"), "--out", str(tmp_path / "mirrors")]
     output = " ".join(CliRunner().invoke(app, words, catch_exceptions=False).output.split())
-    assert re.search(r"! mm2: once they are corrected, deploying it", output)
-    assert re.search(r"! other: once they are corrected, deploying it", output)
+    assert re.search(r"! mm2: apart from the corrections, deploying it", output)
+    assert re.search(r"! other: apart from the corrections, deploying it", output)
 
 
 @pytest.mark.parametrize(("separator", "mark"), [(".", "!"), ("", "✗")], ids=["nothing changes", "records change"])
@@ -90,4 +90,4 @@ def test_a_refused_project_is_not_called_unchanged_and_its_changes_stay(
     words = ["import", str(tmp_path / "running.yaml"), "--out", str(tmp_path / "mirrors")]
     output = " ".join(CliRunner().invoke(app, words, catch_exceptions=False).output.split())
     assert "Nothing can be rendered or deployed" in output
-    assert re.search(rf"{mark} mm2[^:]*: once they are corrected, deploying", output)
+    assert re.search(rf"{mark} mm2[^:]*: apart from the corrections, deploying", output)
