@@ -24,6 +24,7 @@ def schema(
     Example: `replicate schema`
     """
     folder = out_folder or project.stacks
+    folder.mkdir(parents=True, exist_ok=True)
     for name, text in (("topology", topology_schema()), ("stack", stack_schema()), ("promotion", plan_schema())):
         file = folder / f"{name}.schema.json"
         file.write_text(text)

@@ -39,11 +39,19 @@ def test_offsets_refuses_wrong_arguments_before_it_asks_a_cluster(words: list[st
 
 
 def test_a_file_that_cannot_be_written_is_reported_without_a_traceback(tmp_path: Path) -> None:
-    answer = replicate("schema", "--out", str(tmp_path / "nowhere"))
+    (tmp_path / "file").touch()
+    answer = replicate("schema", "--out", str(tmp_path / "file"))
     assert answer.returncode == 2
-    assert f"no such file or directory, at {tmp_path / 'nowhere'}" in answer.stderr
+    assert f"file exists, at {tmp_path / 'file'}" in answer.stderr
     assert "Remedy:" in answer.stderr
     assert "Traceback" not in answer.stderr
+
+
+def test_schemas_are_written_to_a_folder_that_is_not_there_yet(tmp_path: Path) -> None:
+    folder = tmp_path / "editor" / "schemas"
+    answer = CliRunner().invoke(app, ["schema", "--out", str(folder)])
+    names = ["promotion.schema.json", "stack.schema.json", "topology.schema.json"]
+    assert (answer.exit_code, sorted(path.name for path in folder.iterdir())) == (0, names)
 
 
 def test_the_version_is_printed_without_a_project(tmp_path: Path) -> None:
