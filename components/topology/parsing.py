@@ -50,7 +50,7 @@ _EXAMPLES = {
     "text": '`{name}: "TEXT"`',
     "true or false": "`{name}: true`",
     "a whole number": "`{name}: 3`",
-    "a number": "`{name}: 0.5`",
+    "a number": "`{name}: 60`",
 }
 #: What the patterns of the model accept, in words.
 _FORMS = {

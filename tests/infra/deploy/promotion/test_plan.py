@@ -109,6 +109,14 @@ def test_a_soak_time_that_is_not_a_sensible_number_is_refused(minutes: str) -> N
         a_plan(f"environments: [{{name: prod, waves: [{{stacks: [one], soakMinutes: {minutes}}}]}}]")
 
 
+def test_a_soak_time_with_a_unit_is_refused_with_an_example_in_minutes() -> None:
+    with pytest.raises(ReplicationError) as caught:
+        a_plan("environments: [{name: prod, waves: [{stacks: [one], soakMinutes: 1h}]}]")
+    assert [(problem.why, problem.remedy) for problem in caught.value.problems] == [
+        ("It must be a number.", "write `soakMinutes: 60`.")
+    ]
+
+
 def test_a_mistake_is_reported_with_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`promote` and `up` name no other file; the path is relative to the user's folder."""
     (tmp_path / "stacks").mkdir()
