@@ -99,6 +99,8 @@ def _loop(cycle: Cycle, flows: Mapping[str, ExpandedFlow]) -> Problem:
     ring = [flows[leg.flow] for leg in cycle.legs]
     topic = topic_that_circulates(cycle)
     identity = [flow for flow in ring if flow.settings.policy is Policy.IDENTITY]
+    if not identity and len({flow.settings.separator for flow in ring}) > 1:
+        return _separators(cycle, ring, topic)
     mixed = len(identity) < len(ring)
     why = "The identity policy cannot tell replicated records from original ones, so each circulates endlessly."
     if mixed:
@@ -122,6 +124,20 @@ def _loop(cycle: Cycle, flows: Mapping[str, ExpandedFlow]) -> Problem:
         + (f", for example for the topic `{topic}`" if topic else ""),
         why,
         f"{guard}, or {instead}select different topics.",
+        Severity.ERROR if topic else Severity.WARNING,
+    )
+
+
+def _separators(cycle: Cycle, ring: Sequence[ExpandedFlow], topic: str | None) -> Problem:
+    separators = " or ".join(dict.fromkeys(f"`{flow.settings.separator}`" for flow in ring))
+    return Problem(
+        ring[0].where("separator"),
+        "replication-loop",
+        f"flows with the default policy and different separators form the ring {cycle}"
+        + (f", for example for the topic `{topic}`" if topic else ""),
+        f"Each flow recognizes remote topics by its own separator, here {separators}. So it takes the topics that the "
+        "others wrote for original ones, and each round adds a prefix.",
+        f"set the same `separator` on {_names(ring)}, or select different topics.",
         Severity.ERROR if topic else Severity.WARNING,
     )
 

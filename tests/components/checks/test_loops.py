@@ -94,6 +94,17 @@ def test_a_longer_ring_is_reported_beside_a_shorter_one_that_ends() -> None:
     assert reported(("a-b", IDENTITY), ("b-a", ending), ("b-c", IDENTITY), ("c-a", IDENTITY)) == ["a -> b -> c -> a"]
 
 
+def test_flows_with_different_separators_are_told_to_use_the_same() -> None:
+    (problem,) = loops_of(("a-b", DEFAULT), ("b-a", {"separator": "_"}))
+    assert (problem.where, problem.what.partition(",")[0], problem.why, problem.remedy) == (
+        "replications.ab.separator",
+        "flows with the default policy and different separators form the ring a -> b -> a",
+        "Each flow recognizes remote topics by its own separator, here `.` or `_`. So it takes the topics that the "
+        "others wrote for original ones, and each round adds a prefix.",
+        "set the same `separator` on `ab`, `ba`, or select different topics.",
+    )
+
+
 @pytest.mark.parametrize(
     ("ways", "said"),
     [
