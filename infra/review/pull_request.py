@@ -161,11 +161,11 @@ def _deployment(deployed: Sequence[str], plan: PromotionPlan | None) -> Iterator
     waves = [wave.stacks for environment in plan.environments for wave in environment.waves] if plan else []
     waves = [tuple(stack for stack in wave if stack in deployed) for wave in waves]
     left = [stack for stack in deployed if not any(stack in wave for wave in waves)]
+    if left:
+        no_order = f"no wave of `{FILE_NAME}` says in which order"
+        yield ReviewStep(Who.DEPLOYER, f"deploy {stack_names(left)}, and run `replicate validate` for each; {no_order}")
     if order := "; then ".join(stack_names(wave) for wave in waves if wave):
         yield ReviewStep(
             Who.DEPLOYER,
             f"deploy {order}. `replicate promote` keeps to this order; it waits until each is proven",
         )
-    if left:
-        no_order = f"no wave of `{FILE_NAME}` says in which order"
-        yield ReviewStep(Who.DEPLOYER, f"deploy {stack_names(left)}, and run `replicate validate` for each; {no_order}")

@@ -213,11 +213,11 @@ def test_a_grave_effect_without_advice_is_still_a_step() -> None:
     assert "1. **Whoever deploys**: make sure that this is wanted.\n   - **data** orders: they stop (`a`;" in text
 
 
-def test_a_stack_in_no_wave_is_deployed_without_an_order() -> None:
+def test_a_stack_in_no_wave_comes_before_the_waves_which_end_in_production() -> None:
     plan = PromotionPlan.model_validate({"environments": [{"name": "all", "waves": [{"stacks": ["a", "b"]}]}]})
     text = comment_text([], (), ["a", "c"], plan)
-    assert "1. **Whoever deploys**: deploy `a`. `replicate promote`" in text
-    assert "2. **Whoever deploys**: deploy `c`, and run `replicate validate` for each; no wave of" in text
+    assert "1. **Whoever deploys**: deploy `c`, and run `replicate validate` for each; no wave of" in text
+    assert "2. **Whoever deploys**: deploy `a`. `replicate promote`" in text
 
 
 def test_a_change_without_any_effect_has_nothing_to_do() -> None:
