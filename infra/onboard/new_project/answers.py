@@ -132,22 +132,23 @@ class Assumed:
     value: str
 
 
+def optional_facts(answers: Answers) -> Iterator[tuple[str, str, str]]:
+    """Yield each option that becomes a key of the topology, with this key and its value."""
+    flow = f"replications.{answers.flow_name}"
+    yield "--strimzi", "strimzi", answers.strimzi
+    for role, cluster in (("source", answers.source), ("target", answers.target)):
+        yield f"--{role}", f"{flow}.{role}", cluster.alias
+        yield f"--{role}-region", f"clusters.{cluster.alias}.region", cluster.region
+        yield f"--{role}-servers", f"clusters.{cluster.alias}.bootstrapServers", cluster.servers
+    yield "--topics", f"{flow}.topics", ", ".join(answers.topics)
+    yield "--groups", f"{flow}.groups", ", ".join(answers.groups)
+
+
 def assumed(answers: Answers, given: Collection[str]) -> Iterator[Assumed]:
     """Yield the facts that no option in `given` says, such as `--topics`, and those that have no option."""
     topology, stack = answers.topology_file, f"stacks/Pulumi.{answers.stack}.yaml"
     flow = f"replications.{answers.flow_name}"
-    facts = [("--strimzi", topology, "strimzi", answers.strimzi)]
-    for role, cluster in (("source", answers.source), ("target", answers.target)):
-        facts += [
-            (f"--{role}", topology, f"{flow}.{role}", cluster.alias),
-            (f"--{role}-region", topology, f"clusters.{cluster.alias}.region", cluster.region),
-            (f"--{role}-servers", topology, f"clusters.{cluster.alias}.bootstrapServers", cluster.servers),
-        ]
-    facts += [
-        ("--topics", topology, f"{flow}.topics", ", ".join(answers.topics)),
-        ("--groups", topology, f"{flow}.groups", ", ".join(answers.groups)),
-    ]
-    yield from (Assumed(file, key, value) for option, file, key, value in facts if option not in given)
+    yield from (Assumed(topology, key, value) for option, key, value in optional_facts(answers) if option not in given)
     names = (answers.source.kubernetes_name, answers.target.kubernetes_name)
     for key, login, secret, entry in (
         ("tls.trust", "", "ca", "ca.crt"),

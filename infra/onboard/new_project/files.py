@@ -5,16 +5,17 @@ none.
 import json
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib.metadata import distribution
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import yaml
 
-from components.contract.problems import CannotRunError, Problem, raise_errors
+from components.contract.problems import CannotRunError, Problem, ReplicationError, raise_errors
 from components.topology.model import topology_schema
 from infra.deploy.promotion.rule.plan import plan_problems, plan_schema
-from infra.onboard.new_project.answers import LOCAL, Answers, answer_problems
+from infra.onboard.new_project.answers import LOCAL, Answers, answer_problems, optional_facts
 from infra.stack.settings import read_settings
 from infra.stack.stack_checks import problems
 from infra.stack.stack_schema import stack_schema
@@ -143,8 +144,20 @@ def require_empty(folder: Path) -> None:
 
 
 def _problems_of(stacks: Path, answers: Answers) -> list[Problem]:
-    mistakes = [problem for stack in (answers.stack, LOCAL) for problem in problems(read_settings(stack, stacks))]
-    return mistakes + [problem for of_plan in plan_problems(stacks).values() for problem in of_plan]
+    try:
+        mistakes = [problem for stack in (answers.stack, LOCAL) for problem in problems(read_settings(stack, stacks))]
+    except ReplicationError as error:
+        mistakes = [*error.problems]
+    mistakes += [problem for of_plan in plan_problems(stacks).values() for problem in of_plan]
+    return [_at_its_option(problem, answers) for problem in mistakes]
+
+
+def _at_its_option(problem: Problem, answers: Answers) -> Problem:
+    """Return a mistake at the option that it comes from, because the file was never written to the project."""
+    for option, key, _ in optional_facts(answers):
+        if f"{problem.where}.".startswith(f"{key}."):
+            return replace(problem, where=option, place=None)
+    return problem
 
 
 _NAME = "kafka-replication"
