@@ -42,6 +42,10 @@ _REPEATED = (
     "make sure that consumers of the target tolerate duplicate records; otherwise stop them, deploy, and start them "
     "again once `replicate validate` passes"
 )
+_RENAMED = (
+    "keep the old names, also under a new name of the part or replication (`connect.groupId`, `connect.storageTopics`, "
+    f"the connectors' `name`). Otherwise everything is copied again: {_REPEATED}"
+)
 _UNUSED = (
     "tell the consumers of the remote topics; delete those topics on the target once nobody reads or writes them there"
 )
@@ -55,7 +59,8 @@ _BY_WHO: Mapping[Who, Mapping[str, str]] = {
         "may-skip-added": "make sure that these people may decide alone: the name that `--skip` records is not "
         "verified",
         "namespace-deleted": "create the namespace outside this stack first, or keep `namespace.create` "
-        "(`createNamespaces` of a pair)",
+        "(`createNamespaces` of a pair). If its part or replication is gone, so is that key: move what others keep "
+        "there to another namespace",
         "offsets-requested": "request it once by hand while the connector is stopped: if the annotation stays in a "
         "file, the operator carries it out again at the next stop",
         "policy-changes": _FRESH,
@@ -79,7 +84,7 @@ _BY_WHO: Mapping[Who, Mapping[str, str]] = {
     Who.CONSUMERS: {
         "checkpoints-stop": "make sure that no consumer relies on translated offsets; if one does, keep a flow with a "
         "checkpoint connector, which a pair cannot have",
-        "connector-renamed": _REPEATED,
+        "connector-renamed": _RENAMED,
         "exactly-once-ends": _REPEATED,
         "exclusions-added": _UNUSED,
         "isolation-changes": "expect records of aborted transactions on the target, or keep `read_committed`",
@@ -91,7 +96,7 @@ _BY_WHO: Mapping[Who, Mapping[str, str]] = {
         "topics-stop": _UNUSED,
         "transforms-change": "records already on the target stay as they are: tell its consumers when the changed "
         "records start to arrive",
-        "worker-group-changes": _REPEATED,
+        "worker-group-changes": _RENAMED,
     },
     Who.DEPLOYER: {
         "connector-pauses": "pause for less time than the source keeps records, and resume with `state: running`",
@@ -118,4 +123,4 @@ def advice(severity: Impact, code: str) -> Advice:
     """Return the advice for an effect of severity `data` or `re-read`."""
     known = ADVICE.get(code, _UNKNOWN)
     # Where records would be replicated again, `data` means that they are skipped.
-    return known._replace(what=_SKIPPED) if severity is Impact.DATA and known.what == _REPEATED else known
+    return known._replace(what=_SKIPPED) if severity is Impact.DATA and known.what in (_REPEATED, _RENAMED) else known

@@ -213,6 +213,19 @@ def test_a_grave_effect_without_advice_is_still_a_step() -> None:
     assert "1. **Whoever deploys**: make sure that this is wanted.\n   - **data** orders: they stop (`a`;" in text
 
 
+@pytest.mark.parametrize(
+    ("severity", "code", "said"),
+    [
+        (Impact.DATA, "namespace-deleted", "If its part or replication is gone, so is that key"),
+        (Impact.RE_READ, "worker-group-changes", "keep the old names, also under a new name of the part"),
+        (Impact.RE_READ, "connector-renamed", "`connect.groupId`"),
+        (Impact.DATA, "worker-group-changes", "or stop producing until the connector runs again"),
+    ],
+)
+def test_the_advice_after_a_rename_is_possible_under_the_new_name(severity: Impact, code: str, said: str) -> None:
+    assert said in comment_text([Comparison("a", "main", (an_effect(severity, code),))])
+
+
 def test_a_stack_in_no_wave_comes_before_the_waves_which_end_in_production() -> None:
     plan = PromotionPlan.model_validate({"environments": [{"name": "all", "waves": [{"stacks": ["a", "b"]}]}]})
     text = comment_text([], (), ["a", "c"], plan)
