@@ -180,7 +180,9 @@ def settings_of_topology(file: Path, context: str | None) -> StackSettings:
 
 
 def regions_of_topology(topology: str, stacks: Path) -> tuple[frozenset[str | None], tuple[str, ...]]:
-    """Return the regions of all stacks of a topology (None for all), and the files that cannot be read."""
+    """Return the regions of all stacks of a topology (None for all), and the files that cannot be read. A stack whose
+    topology is missing may be one of them and counts as one for all; its own check reports the mistake.
+    """
     regions: set[str | None] = set()
     unread: list[str] = []
     for stack in stack_names(stacks):
@@ -188,6 +190,8 @@ def regions_of_topology(topology: str, stacks: Path) -> tuple[frozenset[str | No
         config = readable_config(path)
         if config is None:
             unread.append(path.name)
+        elif not topology_file(str(config.get(f"{PROJECT}:topology")), stacks).is_file():
+            regions.add(None)
         elif config.get(f"{PROJECT}:topology") == topology:
             region = config.get(f"{PROJECT}:region")
             regions.add(None if region is None else str(region))
@@ -252,12 +256,16 @@ def deployed_settings(stacks: Path) -> StackSettings:
 def _settings(stack: str, values: Mapping[str, str], encrypted: frozenset[str], stacks: Path) -> StackSettings:
     name = values.get("topology")
     if name is None:
+        key = f"{PROJECT}:topology"
+        meant = "topology" in (readable_config(stack_file(stack, stacks)) or ())
         raise CannotRunError(
             "no-topology",
             f"stack `{stack}` names no topology",
             shown(stack_file(stack, stacks)),
             "Every stack of an environment reads the same topology file.",
-            f"set `{PROJECT}:topology: NAME` below `config`, for topologies/NAME.yaml beside it.",
+            f"did you mean `{key}` instead of `topology`?"
+            if meant
+            else f"set `{key}: NAME` below `config`, for topologies/NAME.yaml beside it.",
             place=Place(shown(stack_file(stack, stacks)), 1, 1),
         )
     path = topology_file(name, stacks)

@@ -152,6 +152,20 @@ def test_a_broken_file_of_another_stack_does_not_hide_that_no_stack_deploys_a_fl
     assert found.why.startswith("`Pulumi.broken.yaml` cannot be read, so a stack of this region may be there. ")
 
 
+@pytest.mark.parametrize("line", ["topology: test", "replication:topology: tset"])
+def test_a_stack_with_a_mistake_in_its_topology_counts_as_one_for_every_flow(tmp_path: Path, line: str) -> None:
+    write_stack(tmp_path, region="us-east-1")
+    (tmp_path / "Pulumi.west.yaml").write_text(f"config: {{{line}}}")
+    assert problems(read_settings("test", tmp_path)) == []
+
+
+def test_a_topology_without_its_prefix_is_recognized(tmp_path: Path) -> None:
+    write_stack(tmp_path)
+    (tmp_path / "Pulumi.test.yaml").write_text("config: {topology: test}")
+    with pytest.raises(CannotRunError, match="did you mean `replication:topology` instead of `topology`"):
+        read_settings("test", tmp_path)
+
+
 @pytest.mark.parametrize(
     ("text", "where", "code", "remedy"),
     [
