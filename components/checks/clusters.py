@@ -1,12 +1,12 @@
 """Clusters: the operator's version, the trust of targets, complete logins, and readable, distinct addresses."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import combinations
 
 from components.checks.property_values import is_open_credential, open_credential
 from components.contract.problems import Problem, Severity, warning
-from components.flows.expansion import ExpandedFlow, expand
+from components.flows.expansion import expand
 from components.flows.operators import strimzi
 from components.kafka.connections import (
     LOGIN_CLASSES,
@@ -326,26 +326,52 @@ def _bad_address(where: str, what: str, remedy: str) -> Problem:
 
 
 def _check_different(topology: Topology, known: Mapping[str, set[tuple[str, int]]]) -> Iterator[Problem]:
-    """An address means one cluster to a region's workers; in another region it may mean another cluster."""
+    """An address means one cluster in a region, and to a region's workers; in another region it may mean another."""
     flows = [flow for flow in expand(topology) if {flow.settings.source, flow.settings.target} <= set(known)]
-    met: dict[str, list[ExpandedFlow]] = {}
-    for flow in flows:
-        met.setdefault(topology.clusters[flow.settings.target].region, []).append(flow)
-    connected = {frozenset((flow.settings.source, flow.settings.target)) for flow in flows}
-    reported: set[tuple[str, str]] = set()
-    for together in met.values():
-        aliases = sorted({alias for flow in together for alias in (flow.settings.source, flow.settings.target)})
-        reported |= {pair for pair in combinations(aliases, 2) if known[pair[0]] & known[pair[1]]}
-    for first, second in sorted(reported):
+    sides = [(flow.settings.source, flow.settings.target) for flow in flows]
+    met: dict[str, set[str]] = {}
+    for source, target in sides:
+        met.setdefault(topology.clusters[target].region, set()).update((source, target))
+        met.setdefault(topology.clusters[source].region, set()).add(source)
+    same = sorted(
+        {
+            pair
+            for together in met.values()
+            for pair in combinations(sorted(together), 2)
+            if known[pair[0]] & known[pair[1]]
+        }
+    )
+    one = {alias: alias for alias in known}
+    for first, second in same:
+        one[second] = one[first]
+    for first, second in same:
         host, port = min(known[first] & known[second])
-        between = frozenset((first, second)) in connected
+        between = (first, second) in sides or (second, first) in sides
+        ring = _returns(first, second, sides, one) or _returns(second, first, sides, one)
         yield Problem(
             _where(second, topology.clusters[second]),
             "same-cluster",
             f"`{second}` has the same address as `{first}`: {host}:{port}",
             "A flow between them would replicate a cluster into itself, endlessly."
             if between
-            else "The workers that connect to both would replicate every topic of that cluster twice.",
+            else "Flows lead from one to the other, so records return to this cluster. Whether that ends cannot be "
+            "checked while it has two names."
+            if ring
+            else "The checks take it for two clusters, so they find neither a topic that flows of both replicate twice "
+            "nor a loop.",
             "correct one of the two addresses, or use one alias for both.",
-            Severity.ERROR if between else Severity.WARNING,
+            Severity.ERROR if between or ring else Severity.WARNING,
         )
+
+
+def _returns(first: str, second: str, sides: Collection[tuple[str, str]], one: Mapping[str, str]) -> bool:
+    """Return whether flows lead from one alias to the other, if clusters with the same address are `one`."""
+    left, seen = [target for source, target in sides if source == first], set[str]()
+    while left:
+        alias = left.pop()
+        if alias == second:
+            return True
+        if one[alias] not in seen:
+            seen.add(one[alias])
+            left += [target for source, target in sides if one[source] == one[alias]]
+    return False

@@ -171,6 +171,22 @@ def unknown_keys(topology: Topology, **given: Iterable[str]) -> Iterator[Problem
             yield Problem(f"{argument}.{key}", "unknown-key", what, why, remedy)
 
 
+def require_targets(kind: str, planned: Iterable[Deployment], **given: Iterable[str]) -> None:
+    """Raise a ReplicationError for names in an argument, such as `targets`, that are no targets of the replication."""
+    known = sorted({deployment.flows[0].settings.target for deployment in planned})
+    raise_errors(
+        Problem(
+            argument,
+            "unknown-alias",
+            f"`{alias}` is no target of this {kind}",
+            "Nothing would be registered for it, so a later run would delete what it had registered.",
+            f"name one of these: {', '.join(known)}.",
+        )
+        for argument, aliases in given.items()
+        for alias in sorted({*aliases} - {*known})
+    )
+
+
 def known_output(value: T) -> pulumi.Output[T]:
     """Return an output of a plain value, without the thousands that `Output.from_input` creates for all in it."""
     return pulumi.Output.from_input(None).apply(lambda _: value)

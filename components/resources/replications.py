@@ -9,7 +9,13 @@ import pulumi
 from components.contract.parameters import JsonObject
 from components.render.deployments import FlowOutputs
 from components.render.job_parameters import flow_parameters
-from components.resources.registration import ReplicationArgs, known_output, register_objects, resolve_replication
+from components.resources.registration import (
+    ReplicationArgs,
+    known_output,
+    register_objects,
+    require_targets,
+    resolve_replication,
+)
 from components.topology.model import Flow, MirrorMaker2, PrefixlessPair, Split
 
 FLOW_TYPE = "replication:kafka:Flow"
@@ -63,6 +69,8 @@ class BidirectionalPrefixlessPair(pulumi.ComponentResource):
         self, name: str, args: BidirectionalPrefixlessPairArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
         halves = resolve_replication(name, args.pair, "prefixlessPair", args)
+        if not args.flows:
+            require_targets("pair", halves, targets=args.targets or (), providers=args.providers)
         super().__init__("replication:kafka:PrefixlessPair", name, None, opts)
         outputs: dict[str, FlowOutputs] = {}
         for deployment in halves:
@@ -114,6 +122,8 @@ class KafkaMirrorMaker2(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: KafkaMirrorMaker2Args, opts: pulumi.ResourceOptions | None = None) -> None:
         planned_deployments = resolve_replication(name, args.mirrors, "mirrorMaker2", args)
+        if not args.flows:
+            require_targets("KafkaMirrorMaker2", planned_deployments, targets=args.targets or ())
         super().__init__(MIRROR_MAKER2_TYPE, name, None, _with_alias(FLOW_TYPE, opts))
         # Mirrors that share workers have the same target.
         selected = [

@@ -53,6 +53,15 @@ def test_a_stack_of_one_region_deploys_one_half() -> None:
     assert connects == ["ledger-to-uswest-connect"]
 
 
+@pytest.mark.parametrize("argument", ["targets", "providers"])
+def test_a_misspelt_target_is_refused_before_anything_is_registered(argument: str) -> None:
+    given: dict[str, Any] = {"targets": frozenset({"uswst"}), "providers": {"uswst": None}}
+    with pytest.raises(ReplicationError, match="`uswst` is no target of this pair") as raised:
+        record(lambda: _discard(BidirectionalPrefixlessPair("ledger", pair_args(**{argument: given[argument]}))))
+    (problem,) = raised.value.problems
+    assert (problem.where, problem.remedy) == (argument, "name one of these: useast, uswest.")
+
+
 def test_each_part_of_a_split_has_its_namespace_quota_and_connect_cluster() -> None:
     split = a_split()
     split["parts"]["bulk"] = {
