@@ -50,9 +50,11 @@ def check_versions(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem]:
         yield _too_old(flow.where("connect.metrics"), "strimziMetricsReporter", _REPORTER_SINCE, operator, remedy)
     yield from _check_plugin_versions(operator, flow)
     yield from _check_in_image(operator, flow, flow.where("policyClass"), flow.settings.policy_class or "")
-    for key, value in flow.settings.connect.config.items():
-        if key.endswith("partitioner.class"):
-            yield from _check_in_image(operator, flow, flow.where(f"connect.config.{key}"), str(value))
+    connect, source_connector = flow.settings.connect.config, flow.settings.connectors.source.config
+    for where, config in (("connect.config", connect), ("connectors.source.config", source_connector)):
+        for key, value in config.items():
+            if key.endswith("partitioner.class"):
+                yield from _check_in_image(operator, flow, flow.where(f"{where}.{key}"), str(value))
     source, target = (topology.clusters.get(alias) for alias in (flow.settings.source, flow.settings.target))
     if source is None or target is None:
         return

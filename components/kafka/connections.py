@@ -80,11 +80,13 @@ LOGIN_CLASSES: Mapping[str, tuple[str, ...]] = {
         (f"com.{vendor}.security.auth.module.Krb5LoginModule" for vendor in ("sun", "ibm")),
         ("GSSAPI",),
     ),
+    f"{_KAFKA_SECURITY}authenticator.SaslClientCallbackHandler": ("GSSAPI", *LOGIN_MODULES),
     **dict.fromkeys((f"{_IAM}IAMLoginModule", f"{_IAM}IAMClientCallbackHandler"), ("AWS_MSK_IAM",)),
     **dict.fromkeys(
         (
             *(LOGIN_MODULES["OAUTHBEARER"], f"{_OAUTH}OAuthBearerLoginCallbackHandler"),
             f"{_OAUTH}secured.OAuthBearerLoginCallbackHandler",
+            f"{_OAUTH}internals.unsecured.OAuthBearerUnsecuredLoginCallbackHandler",
             "io.strimzi.kafka.oauth.client.JaasClientOauthLoginCallbackHandler",
             f"{_IAM}IAMOAuthBearerLoginCallbackHandler",
             "com.google.cloud.hosted.kafka.auth.GcpLoginCallbackHandler",

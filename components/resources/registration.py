@@ -1,6 +1,6 @@
 """Declared replications -> registered resources, with hooks that refuse changes which take two deployments."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Any, TypeVar
@@ -101,6 +101,13 @@ class ReplicationArgs:
     flows: tuple[ResolvedFlow, ...] = ()
 
 
+#: Problems between replications that are in Kafka, wherever their objects are.
+_IN_KAFKA = frozenset(
+    {"group-offsets-mixed", "halves-disagree", "offsets-both-ways", "replication-loop", "same-cluster"}
+    | {"topics-may-overlap", "topics-overlap"}
+)
+
+
 @dataclass
 class _Program:
     """The topologies that the components of one run of a program declare, and the warnings that it has logged."""
@@ -127,10 +134,11 @@ def resolve_replication(
         )
         program = _PROGRAMS.setdefault(pulumi.runtime.settings.get_monitor(), _Program())
         problems = [
-            *check_topology(_together(topology, program.topologies), whole=False),
+            *check_topology(topology, whole=False),
             *check_addresses(topology, args.addresses),
             *unknown_keys(topology, secrets=args.secrets, addresses=args.addresses),
         ]
+        problems += _between(topology, program.topologies, problems)
         for warning in raise_errors(problems):
             if warning not in program.warned:
                 program.warned.add(warning)
@@ -145,19 +153,31 @@ def resolve_replication(
     return planned_deployments
 
 
-def _together(topology: Topology, earlier: Iterable[Topology]) -> Topology:
-    """Return a topology with the replications of earlier ones, unless a name means something else there."""
+def _between(topology: Topology, earlier: Iterable[Topology], own: Sequence[Problem]) -> Iterator[Problem]:
+    """Yield what is wrong in Kafka between a replication and those of earlier components, and log with which of them it
+    could not be compared. Their objects may be on other Kubernetes clusters, so no names there are compared.
+    """
+    joined = topology
     for other in earlier:
-        same_operator = other.strimzi == topology.strimzi
-        clusters, replications = (
-            {**other.clusters, **topology.clusters},
-            {**other.replications, **topology.replications},
-        )
-        agree = all(clusters[alias] == cluster for alias, cluster in other.clusters.items())
-        agree = agree and all(replications[name] == declared for name, declared in other.replications.items())
-        if same_operator and agree:
-            topology = topology.model_copy(update={"clusters": clusters, "replications": replications})
-    return topology
+        if reason := _difference(joined, other):
+            names, others = (", ".join(f"`{name}`" for name in each.replications) for each in (topology, other))
+            pulumi.log.warn(f"{names} and {others} are not checked together: {reason}")
+            continue
+        clusters, replications = other.clusters | joined.clusters, other.replications | joined.replications
+        joined = joined.model_copy(update={"clusters": clusters, "replications": replications})
+    for problem in check_topology(joined, whole=False):
+        if problem.code in _IN_KAFKA and problem not in own:
+            yield problem
+
+
+def _difference(one: Topology, other: Topology) -> str:
+    """Return why two topologies are not one; "" if they can be. Logins do not matter."""
+    for alias, cluster in other.clusters.items():
+        same = one.clusters.get(alias, cluster)
+        if (same.bootstrap_servers, same.region) != (cluster.bootstrap_servers, cluster.region):
+            return f"`{alias}` is another cluster there"
+    taken = [name for name, declared in other.replications.items() if one.replications.get(name, declared) != declared]
+    return f"both are called `{taken[0]}`" if taken else ""
 
 
 def unknown_keys(topology: Topology, **given: Iterable[str]) -> Iterator[Problem]:

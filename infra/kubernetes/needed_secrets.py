@@ -15,6 +15,8 @@ from infra.stack.settings import KubernetesAccess
 
 #: Fields of Strimzi's resources with the key in the Secret that `secretName` beside them names.
 _KEYS = ("certificate", "key", "password")
+#: The key of a Secret for pulling images.
+_REGISTRIES = ".dockerconfigjson"
 _WHY = "Workers do not start without them, and nothing is replicated."
 
 
@@ -79,7 +81,8 @@ def _commands(
         yield f"  {kubectl} create namespace {namespace}"
     for (namespace, name), keys in absent.items():
         files = " ".join(f"--from-file={key}=FILE" for key in sorted(keys)) or "--from-file=FOLDER"
-        yield f"  {kubectl} --namespace {namespace} create secret generic {name} {files}"
+        typed = f" --type=kubernetes.io/{_REGISTRIES[1:]}" if _REGISTRIES in keys else ""
+        yield f"  {kubectl} --namespace {namespace} create secret generic {name}{typed} {files}"
 
 
 def _needed(flows: Sequence[ResolvedFlow]) -> dict[tuple[str, str], set[str]]:
@@ -102,8 +105,21 @@ def _named(value: Any, namespace: str) -> Iterator[tuple[tuple[str, str], str]]:
             if reference.kind == "Secret":
                 yield (reference.namespace, reference.name), key
         return
-    if isinstance(value, Mapping) and isinstance(name := value.get("secretName"), str) and not value.get("optional"):
-        for key in [value[field] for field in _KEYS if isinstance(value.get(field), str)] or [""]:
-            yield (namespace, name), key
+    if isinstance(value, Mapping) and not value.get("optional"):
+        for name, keys in _of_pods(value):
+            for key in keys or [""]:
+                yield (namespace, name), key
     for inner in value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ():
         yield from _named(inner, namespace)
+
+
+def _of_pods(value: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the Secrets that one part of an object names for pods, each with the keys that it reads."""
+    if isinstance(name := value.get("secretName"), str):
+        items = [item["key"] for item in value.get("items") or () if isinstance(item.get("key"), str)]
+        yield name, items + [value[field] for field in _KEYS if isinstance(value.get(field), str)]
+    reference = value.get("secretKeyRef")
+    if isinstance(reference, Mapping) and not reference.get("optional"):
+        yield reference["name"], [reference["key"]]
+    for pulling in value.get("imagePullSecrets") or ():
+        yield (pulling["name"] if isinstance(pulling, Mapping) else pulling), [_REGISTRIES]

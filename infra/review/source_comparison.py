@@ -3,8 +3,19 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
+from components.changes.effect import Effect, Impact
+from components.contract.problems import ReplicationError
+from components.contract.wording import agreeing
+from components.flows.expansion import expand
+from components.flows.selections import topic_selection
+from components.kafka.connections import entries
+from components.kafka.overlap import Disjoint, overlap_of_selections
+from components.kafka.patterns import Selection
 from components.render.deployments import Deployment
+from components.topology.clusters import Cluster
+from components.topology.parsing import parse_topology
 from infra.onboard.importing.deployment_changes import ChangedSetting, ImportChanges, changes_of_deployments
 from infra.onboard.importing.flows import Imported
 from infra.onboard.importing.left_out import LeftOut
@@ -58,7 +69,11 @@ def _compared(
     changes = changes_of_deployments(of_stack, replaced, read.of("ConfigMap"))
     added = compare(stack, label, Snapshot(), Snapshot(new, by_gitops=current.by_gitops))
     staying = [replication for replication in running if replication.name not in replaced]
-    effects = (*added.effects, *(effect for change in changes for effect in change.effects))
+    effects = (
+        *added.effects,
+        *(effect for change in changes for effect in change.effects),
+        *_beside(staying, new.values()),
+    )
     return replace(
         added,
         effects=tuple(sorted(effects, key=lambda effect: -effect.severity.rank)),
@@ -66,6 +81,64 @@ def _compared(
         unjudged=tuple(_unjudged(changes, of_stack)),
         not_asked=" ".join((_NOT_COMPARED, *_left_alone(staying, left_out))),
     )
+
+
+def _beside(staying: Sequence[Imported], new: Iterable[Deployment]) -> Iterator[Effect]:
+    """Yield an effect for each new flow of which something that keeps running replicates a topic as well."""
+    running = [(replication, flow) for replication in staying for flow in _flows(replication)]
+    for flow in (flow for deployment in new for flow in deployment.flows):
+        sides = [_servers(cluster) for cluster in (flow.source, flow.target)]
+        selection = topic_selection(flow.settings, flow.expanded.kafka)
+        same = dict.fromkeys(
+            _label(replication)
+            for replication, other in running
+            if all(side & _servers(cluster) for side, cluster in zip(sides, (other.source, other.target), strict=True))
+            and not isinstance(overlap_of_selections(selection, other.selection), Disjoint)
+        )
+        if same:
+            what = (
+                f"{', '.join(same)} {agreeing(len(same), '[keeps|keep]')} running between the same clusters, and each "
+                "record of a topic that both select is written twice"
+            )
+            yield Effect(Impact.DATA, "runs-beside", flow.name, flow.expanded.where("topics"), what)
+
+
+class _Flow(NamedTuple):
+    source: Cluster
+    target: Cluster
+    selection: Selection
+
+
+def _flows(running: Imported) -> list[_Flow]:
+    """Return the flows of what was read; none if it has mistakes, which an import names."""
+    try:
+        topology = parse_topology(
+            {
+                "strimzi": running.strimzi,
+                "clusters": running.clusters,
+                "replications": {running.name: running.replication},
+            }
+        )
+    except ReplicationError:
+        return []
+    return [
+        _Flow(
+            topology.clusters[flow.settings.source],
+            topology.clusters[flow.settings.target],
+            topic_selection(flow.settings, flow.kafka),
+        )
+        for flow in expand(topology)
+        if {flow.settings.source, flow.settings.target} <= topology.clusters.keys()
+    ]
+
+
+def _servers(cluster: Cluster) -> set[str]:
+    address = cluster.bootstrap_servers
+    return {server.lower() for server in entries(address) if server} if isinstance(address, str) else set()
+
+
+def _label(replication: Imported) -> str:
+    return replication.read[0].label or replication.name
 
 
 def _successor(running: Imported, current: Snapshot) -> Deployment | None:
@@ -104,7 +177,7 @@ def _unjudged(changes: Sequence[ImportChanges], running: Sequence[Imported]) -> 
 
 def _left_alone(staying: Sequence[Imported], left_out: Sequence[LeftOut]) -> Iterator[str]:
     if staying:
-        names = ", ".join(replication.read[0].label or replication.name for replication in staying)
+        names = ", ".join(map(_label, staying))
         yield f"The stack does not declare these, so deploying it leaves them running: {names}."
     if unread := [item for item in left_out if not item.harmless]:
         yield f"These parts of the input could not be compared: {'; '.join(map(_place, unread))}."

@@ -349,7 +349,10 @@ def _with_any(read: ReadInput, where: str) -> ReadInput:
 
 
 #: A file of a folder whose objects a tool prints -> its command.
-_PRINTED_BY = {"Chart.yaml": "helm template", "kustomization.yaml": "kustomize build"}
+_PRINTED_BY = {
+    "Chart.yaml": "helm template",
+    **dict.fromkeys(("kustomization.yaml", "kustomization.yml", "Kustomization"), "kustomize build"),
+}
 
 
 def _unprinted_folders(sources: Sequence[str]) -> dict[Path, tuple[str, str]]:

@@ -290,10 +290,17 @@ def test_the_classes_of_a_custom_login_are_judged_by_what_is_known_of_them(
     assert found == wanted
 
 
+@pytest.mark.parametrize("of_workers", [True, False], ids=["the workers", "a connector"])
 @pytest.mark.parametrize(("kafka", "wanted"), [("3.9.0", False), ("4.0.0", True)])
-def test_a_partitioner_is_missed_in_images_since_kafka_4(kafka: str, wanted: bool) -> None:
-    config = {"producer.partitioner.class": "org.apache.kafka.clients.producer.internals.DefaultPartitioner"}
-    topology = a_topology(a_flow(connect={"version": kafka, "config": config}), strimzi="0.46" if wanted else "0.45")
+def test_a_partitioner_is_missed_in_images_since_kafka_4(kafka: str, wanted: bool, of_workers: bool) -> None:
+    name = "org.apache.kafka.clients.producer.internals.DefaultPartitioner"
+    connect: dict[str, Any] = {"version": kafka}
+    connectors: dict[str, Any] = {}
+    if of_workers:
+        connect["config"] = {"producer.partitioner.class": name}
+    else:
+        connectors["source"] = {"config": {"producer.override.partitioner.class": name}}
+    topology = a_topology(a_flow(connect=connect, connectors=connectors), strimzi="0.46" if wanted else "0.45")
     assert ("class-not-in-image" in {problem.code for problem in check_topology(parse_topology(topology))}) is wanted
 
 

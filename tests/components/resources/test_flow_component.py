@@ -227,7 +227,29 @@ def test_two_components_of_a_program_are_checked_together() -> None:
     assert set(refused(an_args(), an_args())) == {"topics-overlap"}
 
 
-def test_a_component_whose_aliases_mean_other_clusters_is_checked_alone() -> None:
+def test_another_login_or_version_of_strimzi_does_not_end_the_joint_check() -> None:
+    clusters = {
+        "useast": a_cluster(tls={}, bootstrapServers={"config": "useastBootstrap"}),
+        "uswest": a_cluster("us-west-2"),
+    }
+    assert set(refused(an_args(), replace(an_args(), clusters=clusters, secrets={}))) == {"topics-overlap"}
+    assert set(refused(an_args(), replace(an_args(), strimzi="1.1"))) == {"topics-overlap"}
+
+
+def test_names_in_kubernetes_may_be_taken_on_another_kubernetes_cluster() -> None:
+    namespaces = {"namespace": {"name": "kafka-mirror"}}
+    flows = [Flow.model_validate(a_flow(topics=[topic], **namespaces)) for topic in ("orders", "returns")]
+
+    def program() -> None:
+        for flow in flows:
+            ReplicationFlow(flow.topics[0], replace(an_args(), flow=flow))
+
+    assert len([each for each in record(program).resources if each.token.endswith(":Flow")]) == 2
+
+
+def test_a_component_whose_aliases_mean_other_clusters_is_checked_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    warned: list[str] = []
+    monkeypatch.setattr(pulumi.log, "warn", warned.append)
     clusters = {"useast": a_cluster(bootstrapServers="other:9093"), "uswest": a_cluster("us-west-2")}
     flow = Flow.model_validate(a_flow())
     other = ReplicationFlowArgs(flow=flow, clusters=clusters, strimzi="1.2")
@@ -236,5 +258,6 @@ def test_a_component_whose_aliases_mean_other_clusters_is_checked_alone() -> Non
         ReplicationFlow("orders", an_args())
         ReplicationFlow("other", other)
 
-    resources = record(program).resources
-    assert {resource.name for resource in resources if resource.token.endswith(":Flow")} == {"orders", "other"}
+    recorder = record(program)
+    assert {one.name for one in recorder.resources if one.token.endswith(":Flow")} == {"orders", "other"}
+    assert "`other` and `orders` are not checked together: `useast` is another cluster there" in warned

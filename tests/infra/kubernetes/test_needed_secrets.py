@@ -62,6 +62,28 @@ def clusters(**of_uswest: Any) -> dict[str, Any]:
     }
 
 
+def test_secrets_that_only_pods_read_are_asked_for() -> None:
+    container: dict[str, list[Any]] = {
+        "env": [{"name": "AWS_KEY", "valueFrom": {"secretKeyRef": {"name": "aws-login", "key": "id"}}}]
+    }
+    maybe = {"name": "NOTE", "valueFrom": {"secretKeyRef": {"name": "notes", "key": "id", "optional": True}}}
+    container["env"].append(maybe)
+    volume = {"name": "krb", "secret": {"secretName": "krb", "items": [{"key": "mm.keytab", "path": "mm.keytab"}]}}
+    connect = {
+        "image": "registry.example.com/connect:1.0.0",
+        "imagePullSecret": "registry-login",
+        "template": {"connectContainer": container, "pod": {"volumes": [volume]}},
+    }
+    error = refused(_Holding({"krb": []}), [a_resolved_flow(a_topology()["clusters"], connect=connect)])
+    assert "Secret mirror-orders/krb has no key `mm.keytab`" in error.what
+    create = "  kubectl --namespace mirror-orders create secret generic"
+    assert {
+        f"{create} aws-login --from-file=id=FILE",
+        f"{create} registry-login --type=kubernetes.io/dockerconfigjson --from-file=.dockerconfigjson=FILE",
+    } < {*error.detail.splitlines()}
+    assert "notes" not in str(error)
+
+
 def test_the_first_deployment_says_what_to_create_and_where() -> None:
     error = refused(_Holding(None), [a_resolved_flow(clusters())], access=KubernetesAccess("kube.yaml", "prod west"))
     assert str(error).partition("\n")[0] == (

@@ -142,3 +142,21 @@ def test_a_folder_without_anything_to_compare_with_is_refused(tmp_path: Path) ->
     (tmp_path / "empty").mkdir()
     with pytest.raises(CannotRunError, match="nothing-to-compare-with"):
         diff("--against", "../empty")
+
+
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize(
+    ("changed", "twice"),
+    [
+        pytest.param([], True, id="the same topics"),
+        pytest.param([("orders,payments-.*", "logs")], False, id="other topics"),
+        pytest.param([("kafka.useast", "kafka.eunorth")], False, id="another source"),
+    ],
+)
+def test_what_keeps_running_under_another_name_replicates_twice(changed: list[tuple[str, str]], twice: bool) -> None:
+    text = edited(MIRROR.replace("mirrormaker2-cluster", "other"), ("name: mm2,", "name: other,"), *changed)
+    code, stack = diff("prod", "--against", "-", "--fail-on", "data", text=text)
+    assert code == int(twice)
+    what = "KafkaMirrorMaker2 kafka/other keeps running between the same clusters, and each record of a topic that both"
+    found = [effect["what"] for effect in stack["effects"] if effect["code"] == "runs-beside"]
+    assert found == ([f"{what} select is written twice"] if twice else [])
