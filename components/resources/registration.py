@@ -163,7 +163,8 @@ def _between(topology: Topology, earlier: Iterable[Topology], own: Sequence[Prob
             names, others = (", ".join(f"`{name}`" for name in each.replications) for each in (topology, other))
             pulumi.log.warn(f"{names} and {others} are not checked together: {reason}")
             continue
-        clusters, replications = other.clusters | joined.clusters, other.replications | joined.replications
+        clusters = {**other.clusters, **joined.clusters}
+        replications = {**other.replications, **joined.replications}
         joined = joined.model_copy(update={"clusters": clusters, "replications": replications})
     for problem in check_topology(joined, whole=False):
         if problem.code in _IN_KAFKA and problem not in own:
