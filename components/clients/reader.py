@@ -260,23 +260,22 @@ class KafkaReader:
     def commits(self, groups: Iterable[str]) -> dict[str, dict[TopicPartition, CommittedOffset]]:
         """Committed offsets by group, with their metadata; empty for a group that does not exist."""
         self.topics()
+
+        def ask(left: Collection[str]) -> "Mapping[str, Future[Any]]":
+            # Only then does the client know the coordinators of now: librdkafka ends the process if it asks another
+            # broker for committed offsets (its issue 5040).
+            self._described("committed offsets", left)
+            asked: dict[str, Future[Any]] = {}
+            for group in left:
+                request = [GroupPartitions(group)]
+                asked |= self._admin.list_consumer_group_offsets(request, request_timeout=self._seconds)
+            return asked
+
         commits: dict[str, Any] = {}
         wanted = list(groups)
         for first in range(0, len(wanted), _GROUPS_AT_ONCE):
             some = wanted[first : first + _GROUPS_AT_ONCE]
-            # Only then does the client know the coordinators of now: librdkafka ends the process if it asks another
-            # broker for committed offsets (its issue 5040).
-            self._described("committed offsets", some)
-            commits |= self._repeated(
-                some,
-                lambda left: {
-                    group: self._admin.list_consumer_group_offsets(
-                        [GroupPartitions(group)], request_timeout=self._seconds
-                    )[group]
-                    for group in left
-                },
-                lambda group: f"committed offsets of {group}",
-            )
+            commits |= self._repeated(some, ask, lambda group: f"committed offsets of {group}")
         return {group: self._commits(group, answer.topic_partitions) for group, answer in commits.items()}
 
     def _commits(self, group: str, places: Iterable[Place]) -> dict[TopicPartition, CommittedOffset]:

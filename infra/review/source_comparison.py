@@ -79,7 +79,7 @@ def _compared(
         effects=tuple(sorted(effects, key=lambda effect: -effect.severity.rank)),
         objects=(*added.objects, *(found for change in changes for found in _objects(change, replaced[change.name]))),
         unjudged=tuple(_unjudged(changes, of_stack)),
-        not_asked=" ".join((_NOT_COMPARED, *_left_alone(staying, left_out))),
+        not_asked=" ".join((_NOT_COMPARED, *_left_alone(staying, left_out), *_unknown(staying))),
     )
 
 
@@ -130,6 +130,17 @@ def _flows(running: Imported) -> list[_Flow]:
         for flow in expand(topology)
         if {flow.settings.source, flow.settings.target} <= topology.clusters.keys()
     ]
+
+
+def _unknown(staying: Sequence[Imported]) -> Iterator[str]:
+    """Say of what keeps running nobody can tell whether it replicates a topic of the stack."""
+    unknown = []
+    for replication in staying:
+        flows = _flows(replication)
+        if not flows or any(not _servers(cluster) for flow in flows for cluster in (flow.source, flow.target)):
+            unknown.append(_label(replication))
+    if unknown:
+        yield f"Whether a record is then written twice is unknown for {', '.join(dict.fromkeys(unknown))}."
 
 
 def _servers(cluster: Cluster) -> set[str]:

@@ -306,7 +306,7 @@ def heartbeat_warning(flows: Iterable[str]) -> str:
         "MirrorHeartbeatSilent does not exist, and a validation has no heartbeats to check. While no records are "
         "produced, nothing shows that replication works. Remedy: once this project runs it, set "
         "`connectors.heartbeat.enabled: true` (and for a `flow` `replicateHeartbeats: true`, if it is false), and add "
-        "the ACLs that `replicate acls` then lists. For a `mirrorMaker2` of `v1beta2` there is none, because it writes "
+        "the ACLs that `replicate acls` then lists. For a `mirrorMaker2` of `v1beta2` there is no remedy: it writes "
         "heartbeats only to the target; a `flow` replicates those of the source."
     )
 

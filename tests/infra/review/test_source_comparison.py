@@ -160,3 +160,9 @@ def test_what_keeps_running_under_another_name_replicates_twice(changed: list[tu
     what = "KafkaMirrorMaker2 kafka/other keeps running between the same clusters, and each record of a topic that both"
     found = [effect["what"] for effect in stack["effects"] if effect["code"] == "runs-beside"]
     assert found == ([f"{what} select is written twice"] if twice else [])
+
+
+@pytest.mark.usefixtures("project")
+def test_what_keeps_running_and_cannot_be_compared_is_named() -> None:
+    _, stack = diff("--against", "-", text=f"{MIRROR}---\n{edited(OTHER, ('replicas: 1', 'replicas: 0'))}")
+    assert stack["notAsked"].endswith("written twice is unknown for KafkaMirrorMaker2 kafka/other.")
