@@ -1,23 +1,21 @@
 """The records of the drills: bursts, transactions, a producer that keeps writing, a worker that is killed."""
 
-import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from threading import Event, Thread
 
-import psutil
 from confluent_kafka import KafkaException, Producer
 
 from components.contract.problems import CannotRunError
 from infra.local.endpoints import ADMIN, Endpoints, Region
 from infra.local.parts import operator as operator_part
-from infra.local.parts import processes
 from infra.local.traffic import produce, records
 from infra.machine.waiting import NotYetError, wait_for
 from tests.bench.drill_counting import everything, read_log
 from tests.bench.drill_shapes import PARTITIONS, Shape
+from tests.local.flows import kill
 
 CROSSING_SECONDS = 300.0
 TRANSACTION_SECONDS = 60.0
@@ -65,9 +63,7 @@ def send_and_kill(endpoints: Endpoints, shape: Shape, count: int, seed: int) -> 
     """Write `count` records, and kill the flow's worker once half of them are replicated, before it commits offsets."""
     send(endpoints, shape, count // 2, seed)
     await_crossing(endpoints, shape)
-    for worker in operator_part.workers():
-        if f"/{shape.flow}-" in worker.name and processes.alive(worker):
-            psutil.Process(worker.pid).send_signal(signal.SIGKILL)
+    kill(worker for worker in operator_part.workers() if f"/{shape.flow}-" in worker.name)
     send(endpoints, shape, count - count // 2, seed, first=count // 2)
 
 

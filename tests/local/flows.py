@@ -1,12 +1,13 @@
 """Deployed flows under test: their settings, what Kubernetes says of them, and the validation of one of them."""
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
+import psutil
 import yaml
 from kubernetes import client, config
 
@@ -17,6 +18,7 @@ from components.render.acls import Acl, flow_acls
 from infra.deploy.engine import deployment
 from infra.local.acls import apply_acls
 from infra.local.endpoints import Endpoints
+from infra.local.parts import processes
 from infra.machine.waiting import NotYetError, wait_for
 from infra.review.live_comparison import compare_with_cluster
 from infra.stack.session import OpenStack
@@ -33,7 +35,24 @@ from tests.repository import STACKS
 READY_SECONDS = 900.0
 ARRIVAL_SECONDS = 600.0
 _CALL_SECONDS = 60
+_KILL_SECONDS = 60.0
 _STRIMZI = ("kafka.strimzi.io", "v1")
+
+
+def kill(records: Iterable[processes.ProcessRecord]) -> None:
+    """Kill those of the processes that run, and wait for their end. The operator also lists workers that have ended."""
+    running = [record for record in records if processes.alive(record)]
+    for record in running:
+        if process := processes.find(record):
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+
+    def expect_ended() -> None:
+        # A process that its parent has not reaped yet has ended too; psutil's wait would wait for the parent.
+        if left := [record.name for record in running if processes.alive(record)]:
+            raise NotYetError(f"{', '.join(left)} still there")
+
+    wait_for("killed processes to end", expect_ended, _KILL_SECONDS)
 
 
 @dataclass(frozen=True)

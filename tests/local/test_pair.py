@@ -1,6 +1,5 @@
 """A prefixless pair, for real: every record on each side, no loop, across a kill -9 of a worker on each side."""
 
-import signal
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -10,7 +9,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 import yaml
 
@@ -24,7 +22,7 @@ from infra.local.parts import operator as operator_part
 from infra.local.traffic import create_topics, end_offsets, produce, records
 from infra.machine.waiting import NotYetError, wait_for
 from infra.stack.settings import read_settings
-from tests.local.flows import ARRIVAL_SECONDS, Deployed, check_named, outcome_text, write_edited
+from tests.local.flows import ARRIVAL_SECONDS, Deployed, check_named, kill, outcome_text, write_edited
 from tests.local.observed import contents, trace
 from tests.repository import STACKS
 
@@ -104,9 +102,7 @@ def _produce_and_kill(stack: Deployed, topic: str) -> None:
             )
             for seed, region in enumerate(regions, start=1)
         ]
-        for worker in operator_part.workers():
-            if any(half in worker.name for half in HALVES):
-                psutil.Process(worker.pid).send_signal(signal.SIGKILL)
+        kill(worker for worker in operator_part.workers() if any(half in worker.name for half in HALVES))
         for each in running:
             each.result(ARRIVAL_SECONDS)
 

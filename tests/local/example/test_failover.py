@@ -1,13 +1,11 @@
 """`replicate failover` of the deployed flows, with consumers that count: no record is skipped or read again."""
 
 import os
-import signal
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from threading import Event, Thread
 
-import psutil
 import pytest
 
 from infra.local.endpoints import Region
@@ -15,7 +13,7 @@ from infra.local.parts import operator as operator_part
 from infra.local.traffic import create_topics, end_offsets, produce
 from infra.machine.waiting import NotYetError, wait_for
 from tests.local.example.test_interventions import replicate
-from tests.local.flows import ARRIVAL_SECONDS, Deployed
+from tests.local.flows import ARRIVAL_SECONDS, Deployed, kill
 from tests.local.moving import fail_over, failover_command, forget, read_on, skipped_and_again, stand_at
 from tests.local.observed import committed, contents, expect_records
 from tests.repository import ROOT
@@ -44,9 +42,7 @@ def moving(deployed: Deployed) -> Iterator[Mapping[str, Mapping[int, int]]]:
     create_topics(source, {TOPIC: 3})
     produce(source, TOPIC, RECORDS // 2, seed=7)
     wait_for("records to cross", lambda: expect_records(target, REMOTE, RECORDS // 2), ARRIVAL_SECONDS)
-    for worker in operator_part.workers():
-        if worker.name.split("/")[1].startswith("orders-"):
-            psutil.Process(worker.pid).send_signal(signal.SIGKILL)
+    kill(worker for worker in operator_part.workers() if worker.name.split("/")[1].startswith("orders-"))
     produce(source, TOPIC, RECORDS // 2, seed=7, first=RECORDS // 2)
     wait_for("all records to cross", lambda: expect_all(source, target, TOPIC, REMOTE), ARRIVAL_SECONDS, 2)
     ends = ends_of(source, TOPIC)

@@ -1,10 +1,8 @@
 """A stack over time: a changed property takes effect, a killed process is started again."""
 
-import signal
 from collections.abc import Callable
 from typing import Any
 
-import psutil
 import yaml
 from rich.console import Console
 
@@ -16,7 +14,7 @@ from infra.local.state import load_state
 from infra.local.traffic import make_example_traffic
 from infra.machine.waiting import wait_for
 from infra.stack.settings import read_settings
-from tests.local.flows import ARRIVAL_SECONDS, READY_SECONDS, Deployed, outcome_text
+from tests.local.flows import ARRIVAL_SECONDS, READY_SECONDS, Deployed, kill, outcome_text
 from tests.local.observed import Watch, expect_records
 
 
@@ -47,20 +45,13 @@ def test_killed_parts_are_started_again_and_the_flow_recovers(deployed: Deployed
     """The resources stay Ready until the operator notices, so Ready alone does not say that the connectors are back."""
     watch = Watch("orders")
     connectors = frozenset({"orders-source", "orders-checkpoint", "orders-heartbeat"})
-    for part in ("kube-apiserver", "worker", "kafka-uswest", "operator"):
-        _kill(part)
-    stack.up(Console(quiet=True))
+    try:
+        parts = load_state().parts
+        kill([parts["kube-apiserver"], *operator_part.workers(), parts["kafka-uswest"], parts["operator"]])
+    finally:
+        stack.up(Console(quiet=True))
     wait_for("the connectors to be made again", lambda: watch.expect_made(connectors), READY_SECONDS)
     make_example_traffic(deployed.endpoints.regions["useast"], 30, seed=1)
     deployment.wait_ready(deployed.settings, READY_SECONDS)
     outcome = deployed.validate(catch_up_seconds=90)
     assert outcome.verdict is Verdict.PASS, outcome_text(outcome)
-
-
-def _kill(part: str) -> None:
-    pids = [worker.pid for worker in operator_part.workers()] if part == "worker" else []
-    pids = pids or [load_state().parts[part].pid]
-    for pid in pids:
-        process = psutil.Process(pid)
-        process.send_signal(signal.SIGKILL)
-        process.wait(20)
