@@ -9,6 +9,7 @@ from components.changes.effect import Effect, Impact
 from components.contract.problems import ReplicationError
 from components.contract.wording import agreeing
 from components.flows.expansion import expand
+from components.flows.operators import CLUSTER_LABEL, USES_CONNECTOR_RESOURCES
 from components.flows.selections import topic_selection
 from components.kafka.connections import entries
 from components.kafka.overlap import Disjoint, overlap_of_selections
@@ -19,15 +20,18 @@ from components.topology.parsing import parse_topology
 from infra.onboard.importing.deployment_changes import ChangedSetting, ImportChanges, changes_of_deployments
 from infra.onboard.importing.flows import Imported
 from infra.onboard.importing.left_out import LeftOut
-from infra.onboard.importing.reading import ReadInput, ReadProperties, ends_as_source, read_objects
+from infra.onboard.importing.reading import ReadInput, ReadObject, ReadProperties, ends_as_source, read_objects
 from infra.onboard.importing.topologies import imported_topologies
+from infra.onboard.importing.workers import CONVERTERS
 from infra.review.bases import stack_files_of
 from infra.review.comparison import Comparison, Unjudged, compare, placed
 from infra.review.object_changes import ChangeKind, FieldChange, ObjectChange, identity
 from infra.review.snapshots import Snapshot, current_snapshot
+from infra.review.source_parts import NO_NAMESPACE, completed
 from infra.stack.settings import stack_names
 
 _NOT_COMPARED = "Only workers and connectors are compared, with Kafka's defaults filled in."
+_IGNORED = "connectors-not-managed"
 _NOT_JUDGED = "No rule says what these values do to records or offsets."
 
 
@@ -43,30 +47,26 @@ def compare_with_sources(names: Iterable[str], stacks: Path, sources: Sequence[s
     """Compare the named stacks, or all, with the sources. Raises CannotRunError if nothing in them replicates, and
     ReplicationError for a stack with mistakes.
     """
-    read = read_objects(sources, "default")
-    topologies, left_out = imported_topologies(read, None, "imported")
-    running = [replication for topology in topologies for replication in topology.imported]
+    read = read_objects(sources, NO_NAMESPACE)
     label = ", ".join("standard input" if source == "-" else source for source in sources)
     found = [
-        _compared(name, current_snapshot(name, stacks), label, running, left_out, read)
-        for name in tuple(names) or stack_names(stacks)
+        _compared(name, current_snapshot(name, stacks), label, read) for name in tuple(names) or stack_names(stacks)
     ]
     return tuple(replace(one, effects=tuple(placed(one.effects, one.stack, stacks))) for one in found)
 
 
-def _compared(
-    stack: str,
-    current: Snapshot,
-    label: str,
-    running: Sequence[Imported],
-    left_out: Sequence[LeftOut],
-    read: ReadInput,
-) -> Comparison:
+def _compared(stack: str, current: Snapshot, label: str, given: ReadInput) -> Comparison:
+    sources = completed(given, current, label)
+    topologies, notes = imported_topologies(sources.read, None, "imported")
+    left_out = [note for note in notes if note.obj not in sources.added]
+    running = [replication for topology in topologies for replication in topology.imported]
     pairs = {replication.name: _successor(replication, current) for replication in running}
     replaced = {name: deployment for name, deployment in pairs.items() if deployment is not None}
     new = {name: deployment for name, deployment in current.deployments.items() if deployment not in replaced.values()}
-    of_stack = [replication for replication in running if replication.name in replaced]
-    changes = changes_of_deployments(of_stack, replaced, read.of("ConfigMap"))
+    of_stack = [
+        _with_unsaid(replication, replaced[replication.name]) for replication in running if replication.name in replaced
+    ]
+    changes = changes_of_deployments(of_stack, replaced, sources.read.of("ConfigMap"))
     added = compare(stack, label, Snapshot(), Snapshot(new, by_gitops=current.by_gitops))
     staying = [replication for replication in running if replication.name not in replaced]
     effects = (
@@ -78,8 +78,8 @@ def _compared(
         added,
         effects=tuple(sorted(effects, key=lambda effect: -effect.severity.rank)),
         objects=(*added.objects, *(found for change in changes for found in _objects(change, replaced[change.name]))),
-        unjudged=tuple(_unjudged(changes, of_stack)),
-        not_asked=" ".join((_NOT_COMPARED, *_left_alone(staying, left_out), *_unknown(staying))),
+        unjudged=(*_unjudged(changes, of_stack), *sources.unjudged),
+        not_asked=" ".join((_NOT_COMPARED, *sources.notes, *_left_alone(staying, left_out), *_unknown(staying))),
     )
 
 
@@ -153,15 +153,44 @@ def _label(replication: Imported) -> str:
 
 
 def _successor(running: Imported, current: Snapshot) -> Deployment | None:
-    """Return the deployment that has the same workers; where no object was read, the one with the same name."""
-    workers = identity(running.read[0].body)
-    same = (
-        deployment
+    """Return the deployment with the same workers, else with a connector of the same name. Where no object was read,
+    return the one with the name of the replication, else the only one between clusters of the same aliases.
+    """
+    workers, *connectors = (identity(read.body) for read in running.read)
+    declared = [
+        (deployment, {identity(planned.manifest) for planned in deployment.objects})
         for deployment in current.deployments.values()
-        if any(identity(planned.manifest) == workers for planned in deployment.objects)
-    )
-    by_name = current.deployments.get(running.name) if isinstance(running.read[0], ReadProperties) else None
-    return next(same, by_name)
+    ]
+    same = [deployment for deployment, own in declared if workers in own]
+    if isinstance(running.read[0], ReadProperties):
+        names = {(kind, name) for kind, _, name in connectors}
+        same = [deployment for deployment, own in declared if names & {(kind, name) for kind, _, name in own}]
+        same += [deployment for deployment, _ in declared if deployment.name == running.name]
+        ends = running.replication["source"], running.replication["target"]
+        between = [
+            deployment
+            for deployment, _ in declared
+            if ends in {(flow.settings.source, flow.settings.target) for flow in deployment.flows}
+        ]
+        same += between if len(between) == 1 else []
+    return next(iter((*same, *(deployment for deployment, own in declared if own & {*connectors}))), None)
+
+
+def _with_unsaid(running: Imported, deployment: Deployment) -> Imported:
+    """Return what was read of workers without an object as if it had the stack's name, size and version."""
+    workers, *connectors = running.read
+    body = next(planned.manifest for planned in deployment.objects if planned.manifest["kind"] in CONVERTERS)
+    if not isinstance(workers, ReadProperties) or body["kind"] != workers.kind:
+        return running
+    known = {key: body["spec"][key] for key in ("replicas", "version") if key in body["spec"]}
+    spec = {**known, **workers.body["spec"]}
+    metadata = {key: body["metadata"][key] for key in ("name", "namespace")}
+    labels = {CLUSTER_LABEL: metadata["name"]}
+    read: list[ReadObject] = [replace(workers, body={**workers.body, "metadata": metadata, "spec": spec})]
+    for connector in connectors:
+        own = {"name": connector.name, "namespace": metadata["namespace"], "labels": labels}
+        read.append(replace(connector, body={**connector.body, "metadata": own}))
+    return replace(running, read=read)
 
 
 def _objects(changes: ImportChanges, deployment: Deployment) -> Iterator[ObjectChange]:
@@ -190,7 +219,11 @@ def _left_alone(staying: Sequence[Imported], left_out: Sequence[LeftOut]) -> Ite
     if staying:
         names = ", ".join(map(_label, staying))
         yield f"The stack does not declare these, so deploying it leaves them running: {names}."
-    if unread := [item for item in left_out if not item.harmless]:
+    ignored = [item.obj for item in left_out if item.code == _IGNORED]
+    if ignored:
+        why = f"Whether these run their KafkaConnectors is unknown, because `{USES_CONNECTOR_RESOURCES}` is not `true`"
+        yield f"{why}: {', '.join(ignored)}."
+    if unread := [item for item in left_out if not item.harmless and item.code != _IGNORED]:
         yield f"These parts of the input could not be compared: {'; '.join(map(_place, unread))}."
 
 

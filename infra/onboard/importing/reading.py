@@ -263,7 +263,7 @@ class ReadInput:
             if {"name", "namespace"} - body["metadata"].keys():
                 lacking = "metadata.name"
             if lacking is None:
-                self._keep(ReadObject(file, body))
+                self.keep(ReadObject(file, body))
                 self._take_data(f"{file}, {label}", str(where), body.get("data") or {})
             else:
                 why = "Strimzi requires this field, so the operator would refuse the object."
@@ -278,7 +278,7 @@ class ReadInput:
                 if (properties := properties_of(file, content, self.left_out)) is not None:
                     self.dedicated.append(PropertiesFile(file, namespace, properties))
 
-    def _keep(self, read: ReadObject) -> None:
+    def keep(self, read: ReadObject) -> None:
         """Keep each object only once: a second copy may have different content."""
         first = self.first.setdefault(read.label, read)
         if first is read:

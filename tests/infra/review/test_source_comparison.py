@@ -1,6 +1,7 @@
 """`replicate diff` against what runs, as `replicate import` reads it: what deploying the stack instead would change."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,9 @@ SEVERAL_OR_WRONG = {
     *("both-directions-in-one", "dedicated-mirrormaker", "image-built-by-the-operator", "leftovers-of-older-apis"),
     *("one-alias-for-two-clusters", "one-worker-group-for-two", "other-connectors", "two-flows-on-one-connect"),
 }
-#: Those of which the import makes one stack without an error.
-COMPARABLE = [file for file in CASES if file.stem not in SEVERAL_OR_WRONG]
+#: Those of which the import makes one stack without an error. Without its workers, an answer of Connect is a part of
+#: what the stack replaces.
+COMPARABLE = [file for file in CASES if file.stem not in {*SEVERAL_OR_WRONG, "rest-without-workers"}]
 MIRROR = shown("metadata: {name: mm2,")
 OTHER = (
     MIRROR.replace("name: mm2,", "name: other,")
@@ -166,3 +168,175 @@ def test_what_keeps_running_under_another_name_replicates_twice(changed: list[tu
 def test_what_keeps_running_and_cannot_be_compared_is_named() -> None:
     _, stack = diff("--against", "-", text=f"{MIRROR}---\n{edited(OTHER, ('replicas: 1', 'replicas: 0'))}")
     assert stack["notAsked"].endswith("written twice is unknown for KafkaMirrorMaker2 kafka/other.")
+
+
+CONNECT = """
+apiVersion: kafka.strimzi.io/v1
+kind: KafkaConnect
+metadata: {name: mirror, namespace: kafka, annotations: {strimzi.io/use-connector-resources: "true"}}
+spec:
+  version: 4.2.0
+  replicas: 2
+  bootstrapServers: kafka.uswest.example.com:9092
+  groupId: mirror
+  configStorageTopic: mirror-configs
+  offsetStorageTopic: mirror-offsets
+  statusStorageTopic: mirror-status
+  config:
+    key.converter: org.apache.kafka.connect.converters.ByteArrayConverter
+    value.converter: org.apache.kafka.connect.converters.ByteArrayConverter
+"""
+WORKERS = """
+bootstrap.servers=kafka.uswest.example.com:9092
+group.id=mirror
+config.storage.topic=mirror-configs
+offset.storage.topic=mirror-offsets
+status.storage.topic=mirror-status
+key.converter=org.apache.kafka.connect.converters.ByteArrayConverter
+value.converter=org.apache.kafka.connect.converters.ByteArrayConverter
+"""
+CLASSES = {"mirror-source": "MirrorSourceConnector", "mirror-checkpoint": "MirrorCheckpointConnector"}
+
+
+def connectors(**changed: str) -> dict[str, dict[str, str]]:
+    """Return the configuration of the connectors of one flow, by their names."""
+    ends = {
+        **{"source.cluster.alias": "useast", "source.cluster.bootstrap.servers": "kafka.useast.example.com:9092"},
+        **{"target.cluster.alias": "uswest", "target.cluster.bootstrap.servers": "kafka.uswest.example.com:9092"},
+    }
+    return {
+        "mirror-source": {**ends, "topics": "orders,payments", **changed},
+        "mirror-checkpoint": {**ends, "topics": "orders,payments", "groups": "checkout", **changed},
+    }
+
+
+def as_objects(configs: dict[str, dict[str, str]]) -> str:
+    bodies = [
+        {
+            "apiVersion": "kafka.strimzi.io/v1",
+            "kind": "KafkaConnector",
+            "metadata": {"name": name, "namespace": "kafka", "labels": {"strimzi.io/cluster": "mirror"}},
+            "spec": {"class": f"org.apache.kafka.connect.mirror.{CLASSES[name]}", "config": config},
+        }
+        for name, config in configs.items()
+    ]
+    return "\n---\n".join(map(json.dumps, bodies))
+
+
+def as_answer(configs: dict[str, dict[str, str]]) -> str:
+    of_class = {name: {"connector.class": f"org.apache.kafka.connect.mirror.{CLASSES[name]}"} for name in configs}
+    return json.dumps(
+        {
+            name: {"info": {"config": of_class[name] | config}, "status": {"connector": {"state": "RUNNING"}}}
+            for name, config in configs.items()
+        }
+    )
+
+
+#: What a committed file may lack of what runs.
+FORMS: dict[str, Callable[[str], str]] = {
+    "as it runs": lambda text: text,
+    "without namespaces": lambda text: text.replace(", namespace: kafka", "").replace(', "namespace": "kafka"', ""),
+    "without the annotation": lambda text: text.replace(
+        ', annotations: {strimzi.io/use-connector-resources: "true"}', ""
+    ),
+}
+
+
+@pytest.fixture
+def flow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with one flow, imported from a KafkaConnect and its connectors, and renamed; the working directory."""
+    (tmp_path / "running.yaml").write_text(f"{CONNECT}---\n{as_objects(connectors())}")
+    CliRunner().invoke(app, ["import", str(tmp_path / "running.yaml"), "--out", str(tmp_path / "mirrors")])
+    monkeypatch.chdir(tmp_path / "mirrors")
+    edit(tmp_path / "mirrors", "\n  mirror:\n", "\n  orders-flow:\n")
+    edit(tmp_path / "mirrors", "\n    connect:\n", "\n    connect:\n      name: mirror\n")
+    return tmp_path / "mirrors"
+
+
+def told(stack: dict[str, Any]) -> list[tuple[str, str]]:
+    return [(effect["code"], effect["what"]) for effect in stack["effects"]]
+
+
+@pytest.mark.usefixtures("flow")
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+@pytest.mark.parametrize("source", ["useast", "east"])
+def test_a_connector_has_the_same_effects_in_every_form(
+    form: Callable[[str], str], source: str, tmp_path: Path
+) -> None:
+    """A form that is compared with nothing would call what stays added, and what runs a second replication."""
+    (tmp_path / "connect.yaml").write_text(form(CONNECT))
+    configs = connectors(**{"source.cluster.alias": source})
+    _, running = diff("--against", "-", text=f"{CONNECT}---\n{as_objects(configs)}")
+    _, objects = diff("--against", "-", text=f"{form(CONNECT)}---\n{form(as_objects(configs))}")
+    _, answer = diff("--against", "../connect.yaml", "--against", "-", text=as_answer(configs))
+    assert told(objects) == told(answer) == told(running)
+    assert [change["change"] for change in running["objects"]] == ["changed"] * (1 if source == "useast" else 3)
+
+
+@pytest.mark.usefixtures("flow")
+def test_sources_without_namespaces_get_the_stacks_and_the_comparison_says_so() -> None:
+    bare = FORMS["without namespaces"]
+    _, stack = diff("--against", "-", text=f"{bare(CONNECT)}---\n{bare(as_objects(connectors()))}")
+    assert (
+        "These have no `metadata.namespace`, so the stack's is assumed: KafkaConnect kafka/mirror, "
+        "KafkaConnector kafka/mirror-source, KafkaConnector kafka/mirror-checkpoint."
+    ) in stack["notAsked"]
+
+
+@pytest.mark.usefixtures("flow")
+def test_that_the_operator_ignores_connectors_is_not_a_part_that_was_not_compared() -> None:
+    ignored = FORMS["without the annotation"](CONNECT)
+    _, stack = diff("--against", "-", text=f"{ignored}---\n{as_objects(connectors())}")
+    assert "could not be compared" not in stack["notAsked"]
+    assert stack["notAsked"].endswith("`strimzi.io/use-connector-resources` is not `true`: KafkaConnect kafka/mirror.")
+
+
+ONLY_SOURCE = {"mirror-source": connectors()["mirror-source"]}
+
+
+@pytest.mark.usefixtures("flow")
+@pytest.mark.parametrize(
+    ("part", "lacking"),
+    [
+        pytest.param(as_answer(connectors()), ["KafkaConnect kafka/mirror"], id="an answer of Connect"),
+        pytest.param(as_objects(connectors()), ["KafkaConnect kafka/mirror"], id="connectors without their workers"),
+        pytest.param(
+            as_objects(ONLY_SOURCE),
+            ["KafkaConnect kafka/mirror", "KafkaConnector kafka/mirror-checkpoint"],
+            id="one connector",
+        ),
+        pytest.param(
+            json.dumps({"name": "mirror-source", **json.loads(as_answer(ONLY_SOURCE))["mirror-source"]["info"]}),
+            ["KafkaConnect kafka/mirror", "KafkaConnector kafka/mirror-checkpoint"],
+            id="an answer on one connector",
+        ),
+    ],
+)
+def test_what_a_part_lacks_is_neither_added_nor_judged(part: str, lacking: list[str]) -> None:
+    _, stack = diff("--against", "-", text=part)
+    assert (stack["effects"], stack["objects"]) == ([], [])
+    assert (
+        f"and not compared: {', '.join(lacking)}. If their worker group is another, every record is copied again."
+        in stack["notAsked"]
+    )
+    assert "none known, 1 change not judged" in CliRunner().invoke(app, ["diff", "--against", "-"], input=part).output
+    changed = part.replace("orders,payments", "orders")
+    assert "topics-start" in {code for code, _ in told(diff("--against", "-", text=changed)[1])}
+
+
+@pytest.mark.usefixtures("flow")
+def test_the_properties_of_workers_are_compared_with_those_that_have_the_same_connectors(tmp_path: Path) -> None:
+    (tmp_path / "workers.properties").write_text(WORKERS)
+    _, stack = diff("--against", "../workers.properties", "--against", "-", text=as_answer(connectors()))
+    assert {code for code, _ in told(stack)} == {"connect-rolls"}
+    assert [(change["change"], change["kind"]) for change in stack["objects"]] == [("changed", "KafkaConnect")]
+
+
+@pytest.mark.usefixtures("project")
+def test_connectors_of_a_mirror_maker_that_was_not_read_are_not_judged() -> None:
+    name = "useast->uswest.MirrorSourceConnector"
+    config = {"connector.class": f"org.apache.kafka.connect.mirror.{name.rpartition('.')[2]}", "topics": "other"}
+    answer = CliRunner().invoke(app, ["diff", "--against", "-"], input=json.dumps({"name": name, "config": config}))
+    assert "none known, 1 change not judged" in answer.output
+    assert "and not compared: KafkaMirrorMaker2 kafka/mm2." in " ".join(answer.output.split())
