@@ -15,15 +15,21 @@ from components.render.connections import FILE_PROVIDER, WORKER_FILE
 from components.render.secrets import CONFIG_MAP_PROVIDER
 from components.topology.clusters import is_label, is_subdomain
 from infra.onboard.importing.left_out import LeftOut
-from infra.onboard.importing.logins import Logins
+from infra.onboard.importing.logins import Logins, operator_properties
 from infra.onboard.importing.reading import Notes, ReadObject, ReadProperties
 from infra.onboard.importing.settings import flow_keys
-from infra.onboard.importing.values import ConfigMaps, Placeholders
+from infra.onboard.importing.values import ConfigMaps, Placeholders, unresolved
 from infra.onboard.importing.workers import CONVERTERS, connect_of, connector_keys, own_labels
 
 _CLIENTS = ("producer.override.", "consumer.override.", "admin.override.")
 #: Properties that the topology expresses in its own way, so a placeholder cannot replace them.
 _TO_KNOW = frozenset({"topics", "topics.exclude", "groups", "groups.exclude", "replication.policy.class"})
+#: Key of a cluster -> the client properties that it stands for.
+_PROPERTIES_OF = {
+    "bootstrapServers": ("bootstrap.",),
+    "tls": ("security.", "ssl.truststore."),
+    "authentication": ("security.", "sasl.", "ssl.key"),
+}
 #: Each role with the project's number of tasks.
 TASKS: Mapping[ConnectorRole, int] = {"source": 3, "checkpoint": 1, "heartbeat": 1}
 
@@ -76,14 +82,17 @@ def flow_of(
     else:
         of_spec = of_connect.below("spec")
         made.clusters[target] = Logins(target, of_spec, made.needed, placeholders.text).of_fields(connect.spec)
-    _compare_logins(configs, made.clusters[target], notes, isinstance(connect, ReadProperties))
+    _compare_connectors(configs, notes)
+    if not isinstance(connect, ReadProperties) and (own := _connections(configs["source"], "target")):
+        of_target = notes["source"].below("config.target.cluster")
+        _compare_with_workers(own, connect.spec, made.clusters[target], of_target)
     for key in sorted(below("target.cluster.", configs.get("heartbeat", {}))):
         if owned_remedy(f"target.cluster.{key}") is None:
             why = "The heartbeat connector of a flow writes to the source, and gets no property of the target."
             remedy = f"none, or set `producer.override.{key}` of it if the source needs it."
             notes["heartbeat"](f"config.target.cluster.{key}", "connectors-differ", why, remedy)
-    own = {role: _without_connections(config, role) for role, config in configs.items()}
-    keys = flow_keys(own, connect.config, CONVERTERS[connect.kind], kafka, notes)
+    others = {role: _without_connections(config, role) for role, config in configs.items()}
+    keys = flow_keys(others, connect.config, CONVERTERS[connect.kind], kafka, notes)
     fields = connect_of(of_connect, connect.spec, connect.config, name, kafka)
     if isinstance(connect, ReadProperties) and not connect.keeps_group:
         del fields["groupId"], fields["storageTopics"]
@@ -92,7 +101,7 @@ def flow_of(
         "namespace": {"name": connect.namespace, "create": False},
         "connect": fields,
         "connectors": {
-            role: _connector(notes[role], own[role], tasks) if role in by_role else {"enabled": False}
+            role: _connector(notes[role], others[role], tasks) if role in by_role else {"enabled": False}
             for role, tasks in TASKS.items()
         },
     }
@@ -123,29 +132,46 @@ def _compare_aliases(configs: Mapping[ConnectorRole, Mapping[str, str]], notes: 
             notes["checkpoint"](f"config.{key}", "connectors-disagree", why, "give both connectors the same alias.")
 
 
-def _compare_logins(
-    configs: Mapping[ConnectorRole, Mapping[str, str]],
-    target: Mapping[str, Any],
-    notes: Mapping[ConnectorRole, Notes],
-    same: bool,
+def _compare_connectors(
+    configs: Mapping[ConnectorRole, Mapping[str, str]], notes: Mapping[ConnectorRole, Notes]
 ) -> None:
-    """Note where connectors connect otherwise than the source connector, or than the workers to their target, unless
-    the target is the `same` as the source connector's."""
+    """Note where connectors connect otherwise than the source connector."""
     # The clusters of a flow's heartbeats are others.
     logins = {role: config for role, config in configs.items() if role != "heartbeat"}
     for side in SIDES:
         of_role = {role: _connections(config, side) for role, config in logins.items()}
         for role, own in of_role.items():
             note_other_login(own, of_role["source"], side, notes[role])
-    own = _connections(configs["source"], "target")
-    if same or not own or any(f"${{{FILE_PROVIDER}:{WORKER_FILE}" in value for value in own.values()):
-        return
-    of_connector = notes["source"].below("config.target.cluster")
-    read = Logins("target", of_connector, {}).of_properties(own)
-    for key in ("bootstrapServers", "tls", "authentication"):
+
+
+def _compare_with_workers(
+    own: Mapping[str, str], workers: Mapping[str, Any], target: dict[str, Any], notes: Notes
+) -> None:
+    """Note where a connector connects to the `target` of the workers otherwise than they do. `own` are its client
+    properties, and `workers` is the spec. The key that it trusts beside a pattern of the workers goes into the target.
+    """
+    groups = {
+        key: {name: value for name, value in own.items() if name.startswith(prefixes)}
+        for key, prefixes in _PROPERTIES_OF.items()
+    }
+    opaque = {key: group for key, group in groups.items() if any(map(unresolved, group.values()))}
+    hidden = {name for group in opaque.values() for name in group} - {"security.protocol"}
+    read = Logins("target", notes, {}).of_properties({key: own[key] for key in own if key not in hidden})
+    trust, of_connector = (cluster.get("tls", {}).get("trust", {}) for cluster in (target, read))
+    if "pattern" in trust and trust["secret"] == of_connector.get("secret"):
+        target["tls"] = read["tls"] = {"trust": {**trust, **of_connector}}
+    for key in (key for key in groups if key not in opaque):
         if read.get(key) != target.get(key):
             why = f"It gives the target another `{key}` than its workers have. A topology has one, that of the workers."
-            of_connector("", "connectors-differ", why, "give both the same, or keep this object as it is.")
+            notes("", "connectors-differ", why, "give both the same, or keep this object as it is.")
+    derived = operator_properties(workers)
+    for name, value in sorted({entry for group in opaque.values() for entry in group.items()}):
+        if derived.get(name) == value or f"${{{FILE_PROVIDER}:{WORKER_FILE}" in value:
+            continue
+        why = "A topology has one login for the target, that of the workers, and this value cannot be compared with it."
+        if name in derived and not unresolved(value):
+            why = f"A topology has one login for the target, that of the workers, which have `{derived[name]}`."
+        notes(name, "connectors-differ", why, "make sure that both are the same, or keep this object as it is.")
 
 
 def note_other_login(own: Mapping[str, str], wanted: Mapping[str, str], side: Side, notes: Notes) -> None:

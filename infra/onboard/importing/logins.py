@@ -150,7 +150,10 @@ class Logins:
                 login[key] = {"secret": given[key].get("secretName"), "key": given[key].get("key")}
         where = "authentication.tlsTrustedCertificates"
         trusted = self._only(given, where, "put all certificates in one key of a Secret.")
-        if trusted is not None:
+        if trusted is not None and "pattern" in trusted:
+            why = "It trusts every key of a Secret that matches a pattern, and the topology names one key."
+            self.notes(where, "oauth-field", why, "put all certificates in one key of a Secret.")
+        elif trusted is not None:
             login["trust"] = {"secret": trusted.get("secretName"), "key": trusted.get("certificate")}
         known = {"type", "tlsTrustedCertificates", *_OAUTH_PLAIN, *_OAUTH_SECRETS}
         for key in sorted(given.keys() - known):

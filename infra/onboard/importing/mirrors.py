@@ -112,8 +112,8 @@ def imported_mirror_maker2(name: str, read: ReadObject, kafka: str) -> Imported 
             return read.left_out(of_mirror.path, "mirror-twice", why, "merge the two mirrors into one.")
         of_connector = mirror["sourceConnector"].get("config") or {}
         made.clusters[of] = _cluster(source, of_connector, "source", placeholders, _at(notes, source, index), made)
-        _compare_logins(mirror, source, "source", placeholders, of_mirror)
-        _compare_logins(mirror, target, "target", placeholders, of_mirror)
+        _compare_with_cluster(mirror, source, "source", placeholders, of_mirror)
+        _compare_with_cluster(mirror, target, "target", placeholders, of_mirror)
         flows[of] = _mirror(mirror, source, config, kafka, of_mirror, _at(notes, source, index))
     shared = [{key: value for key, value in flow.items() if key not in _OF_EACH_SOURCE} for flow in flows.values()]
     for own, (_, mirror, _) in zip(shared, mirrors, strict=True):
@@ -191,7 +191,7 @@ def _login(cluster: Part, connector: Part, side: Side, placeholders: Placeholder
     return {key: placeholders.text(value) for key, value in given.items() if _connects(key) and key != "alias"}
 
 
-def _compare_logins(mirror: Part, cluster: Part, side: Side, placeholders: Placeholders, notes: Notes) -> None:
+def _compare_with_cluster(mirror: Part, cluster: Part, side: Side, placeholders: Placeholders, notes: Notes) -> None:
     """Note where connectors connect otherwise than the cluster of the topology, which has the source's login of the
     source connector."""
     configs = {role: (mirror.get(f"{role}Connector") or {}).get("config") or {} for role in TASKS}

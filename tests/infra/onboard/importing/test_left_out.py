@@ -17,7 +17,65 @@ def test_a_resource_that_the_project_renders_identically_is_taken_over_completel
     assert (code, NONE in output, "Not taken over" in output) == (0, True, False)
 
 
+JAAS = 'org.apache.kafka.common.security.scram.ScramLoginModule required username="u" password="${secret:kafka/p:k}";'
+OWN_LOGIN = {
+    "bootstrap.servers": "west:9092",
+    "security.protocol": "SASL_SSL",
+    "sasl.mechanism": "SCRAM-SHA-512",
+    "sasl.jaas.config": JAAS,
+    "ssl.truststore.type": "PEM",
+    "ssl.truststore.certificates": "${secret:kafka/ca:ca.crt}",
+}
+OF_WORKERS = {"sasl.jaas.config": "${file:/tmp/strimzi-connect.properties:sasl.jaas.config}"}
+
+
+def with_logins(trust: str = "certificate: ca.crt", **own: str) -> str:
+    """Return a flow whose workers and connectors each have a login to the target; `own` has those of the connectors."""
+    login = (
+        f"tls: {{trustedCertificates: [{{secretName: ca, {trust}}}]}}\n"
+        "  authentication: {type: scram-sha-512, username: u, passwordSecret: {secretName: p, password: k}}"
+    )
+    connect, *connectors = FLOW.split("---")
+    providers = (
+        "config.providers: secret\n"
+        "    config.providers.secret.class: io.strimzi.kafka.KubernetesSecretConfigProvider\n    key.converter"
+    )
+    connect = edited(connect, ("replicas: 1", f"replicas: 1\n  {login}"), ("key.converter", providers))
+    properties = "\n    ".join(f"target.cluster.{key}: {value}" for key, value in (OWN_LOGIN | own).items())
+    address = "target.cluster.bootstrap.servers: west:9092"
+    return "---".join([connect, *(edited(connector, (address, properties)) for connector in connectors)])
+
+
 LOST = {
+    "another target, beside a login of the workers' file": (
+        with_logins(**OF_WORKERS, **{"bootstrap.servers": "north:9092"}),
+        "source, spec.config.target.cluster. It gives the target another `bootstrapServers` than its workers have.",
+    ),
+    "another protocol, beside a login of the workers' file": (
+        with_logins(**OF_WORKERS, **{"security.protocol": "SASL_PLAINTEXT"}),
+        "spec.config.target.cluster.security.protocol. A topology has one login for the target, that of the workers, "
+        "which have `SASL_SSL`.",
+    ),
+    "another certificate, beside a login of the workers' file": (
+        with_logins(**OF_WORKERS, **{"ssl.truststore.certificates": "${secret:kafka/other:ca.crt}"}),
+        "source, spec.config.target.cluster. It gives the target another `tls` than its workers have.",
+    ),
+    "a login in a file that nothing else names": (
+        with_logins(**{"sasl.jaas.config": "${file:/opt/logins.properties:jaas}"}),
+        "target.cluster.sasl.jaas.config. A topology has one login for the target, that of the workers, and this value "
+        "cannot be compared with it.",
+    ),
+    "a pattern of a token server's certificates": (
+        edited(
+            MIRROR,
+            (
+                "groupId: mm2",
+                "groupId: mm2\n    authentication: {type: oauth, clientId: a, tokenEndpointUri: 'https://a', "
+                "clientSecret: {secretName: s, key: k}, tlsTrustedCertificates: [{secretName: a, pattern: '*.crt'}]}",
+            ),
+        ),
+        "tlsTrustedCertificates. It trusts every key of a Secret that matches a pattern, and the topology names one",
+    ),
     "another class with the same simple name": (
         edited(FLOW, ("org.apache.kafka.connect.mirror.MirrorSource", "com.acme.MirrorSource")),
         "other-connector: read.yaml, KafkaConnector kafka/source. Its class is `com.acme.MirrorSourceConnector`",
@@ -147,6 +205,30 @@ def test_a_loss_that_may_matter_is_reported_and_exits_with_1(tmp_path: Path, tex
     code, output, _ = run(tmp_path, text)
     assert words in output.replace(str(tmp_path) + "/", "")
     assert code == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "trust"),
+    [
+        pytest.param(with_logins(), "key: ca.crt", id="the same Secrets"),
+        pytest.param(
+            with_logins("pattern: '*.crt'", **{"ssl.truststore.certificates": "${secret:kafka/ca:all.crt}"}),
+            "pattern: '*.crt' key: all.crt",
+            id="a pattern for the workers, and a key for the connectors",
+        ),
+    ],
+)
+def test_a_login_that_workers_and_connectors_share_is_taken_over_completely(
+    tmp_path: Path, text: str, trust: str
+) -> None:
+    code, output, written = run(tmp_path, text)
+    assert (code, NONE in output, "Not taken over" in output) == (0, True, False)
+    assert f"trust: secret: ca {trust}" in " ".join(written.split())
+
+
+def test_a_login_of_the_workers_file_is_that_of_the_workers(tmp_path: Path) -> None:
+    _, output, _ = run(tmp_path, with_logins(**OF_WORKERS))
+    assert "Not taken over" not in output
 
 
 WITHOUT_EFFECT = {
