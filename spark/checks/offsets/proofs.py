@@ -4,13 +4,13 @@ only if a translated offset points to an aborted record, or to one that the sour
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from components.contract.report import SAMPLES, Scalar
 from components.kafka.offset_syncs import SourceGuess, SyncHistory
 from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.offsets.nearby import offsets_by_time, records_near
+from spark.checks.offsets.nearby import next_offsets, offsets_by_time, records_near
 from spark.checks.offsets.next_records import Unproven, proofs_by_next, with_next_offsets
 from spark.checks.offsets.translation import (
     TARGET_REACH,
@@ -101,6 +101,11 @@ def prove_all(flow: OpenFlow, positions: Sequence[Position], syncs: Mapping[Topi
 def _proved(flow: OpenFlow, arounds: Mapping[Position, Around]) -> tuple[dict[Position, PositionProof], int, int]:
     """Return the proofs, and how many ranges and records were read for those that need the next record."""
     proofs = {position: proof_at(position, around) for position, around in arounds.items()}
+    looked_up = _with_unread_from(
+        flow, {at: around for at, around in arounds.items() if not is_counted(at, proofs[at], around)}
+    )
+    proofs |= {position: proof_at(position, around) for position, around in looked_up.items()}
+    arounds = {**arounds, **looked_up}
     compacted, expired = [], []
     for position, proof in proofs.items():
         at = arounds[position]
@@ -118,6 +123,21 @@ def _proved(flow: OpenFlow, arounds: Mapping[Position, Around]) -> tuple[dict[Po
             if not (flow.parameters.comparable and is_counted(position, proof, arounds[position]))
         }
     return proofs, ranges, records
+
+
+def _with_unread_from(flow: OpenFlow, arounds: Mapping[Position, Around]) -> dict[Position, Around]:
+    """Return what was read, with the first source record that each group has not read. Offsets show no skipped record:
+    those before the first record may be aborted ones.
+    """
+    logs = {position.partition: around.source_log for position, around in arounds.items()}
+    first = {position: max(position.committed, logs[position.partition].start) for position in arounds}
+    following = next_offsets(flow.source, {(position.partition, at) for position, at in first.items()}, logs)
+    return {
+        position: replace(
+            around, candidates=around.candidates._replace(unread_from=following[position.partition, first[position]])
+        )
+        for position, around in arounds.items()
+    }
 
 
 def _aborted(

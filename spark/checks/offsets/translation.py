@@ -45,14 +45,18 @@ class RecordDigest(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """The source records of a partition that were read, and the range that was read completely for one position."""
+    """The source records of a partition that were read, and the range that was read completely for one position.
+    `unread_from`: if it was looked up, no record that the group has not read is before this offset.
+    """
 
     offsets: OffsetRange
     records: Sequence[RecordDigest]
+    unread_from: int = 0
 
     def between(self, start: int, end: int) -> int | None:
-        """Return how many records are at offsets [start, end); None if they were not read completely."""
-        if start < self.offsets.start or end > self.offsets.end:
+        """Return how many unread records are at offsets [start, end); None if they were not read completely."""
+        start = max(start, min(self.unread_from, end))
+        if start < end and (start < self.offsets.start or end > self.offsets.end):
             return None
         return sum(start <= record.offset < end for record in self.records)
 
@@ -211,15 +215,14 @@ def _proof_at(source_offset: int, position: Position, candidates: Candidates, so
         # A commit past the source's end comes from a topic that was recreated or lost its end.
         return PositionProof(None, source_offset, max(0, min(position.committed, source_log.end) - source_offset))
     # Offsets in between may be markers, aborted records, or compacted away: nothing that a consumer would read.
-    skipped = candidates.between(waiting, source_offset)
-    if skipped is None:
-        skipped = source_offset - waiting
-    if not skipped:
+    counted = candidates.between(waiting, source_offset)
+    if counted == 0:
         return PositionProof(None, source_offset)
+    skipped, at_most = (source_offset - waiting, "up to ") if counted is None else (counted, "")
     finding = fail(
         _SKIPS,
         f"{position}: committed {position.committed}, but translated offset {position.checkpoint.downstream} is source "
-        f"offset {source_offset}: the group would skip {numbered(skipped, 'record[|s]')}",
+        f"offset {source_offset}: the group would skip {at_most}{numbered(skipped, 'record[|s]')}",
         skipped,
     )
     return PositionProof(finding, source_offset)
