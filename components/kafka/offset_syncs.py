@@ -22,12 +22,14 @@ class SourceGuess(NamedTuple):
     """The source offset that a target record probably came from. `exact`: every offset between the syncs around it is
     accounted for, so if the record is not there, the target holds a different record. Otherwise the record is at most
     `reach` offsets further on (before it, if negative); None if no sync shows how far. After the newest sync, the guess
-    is exact unless MirrorMaker has dropped or delayed the next one, so `reach` is None as well.
+    is exact unless MirrorMaker has dropped or delayed the next one, so `reach` is None as well. The record is as many
+    offsets earlier as there are transaction markers on the target since the sync: at most `markers`.
     """
 
     offset: int
     exact: bool
     reach: int | None = 0
+    markers: int = 0
 
 
 @dataclass(frozen=True)
@@ -69,16 +71,20 @@ class SyncHistory:
             return None
         return self.latest.downstream + (1 if committed > self.latest.upstream else 0)
 
-    def guess(self, downstream: int) -> SourceGuess | None:
-        """Return the probable source offset of the target record at `downstream`; None without any sync."""
+    def guess(self, downstream: int, *, markers: bool = False) -> SourceGuess | None:
+        """Return the probable source offset of the target record at `downstream`; None without any sync. With
+        `markers`, the target also holds transaction markers.
+        """
         below, above = self._around(downstream)
         if below is not None:
             offset = below.upstream + downstream - below.downstream
+            before = max(0, downstream - below.downstream - 1) if markers else 0
             if below.downstream == downstream or (above is not None and _is_one_to_one(below, above)):
-                return SourceGuess(offset, exact=True)
+                return SourceGuess(offset, exact=True, markers=before)
             if above is None:
-                return SourceGuess(offset, exact=True, reach=None)
-            return SourceGuess(offset, exact=False, reach=_advance(below, above))
+                # Markers at the target's end hide how many offsets of the source have no copy.
+                return SourceGuess(offset, exact=True, reach=sys.maxsize if markers else None, markers=before)
+            return SourceGuess(offset, exact=False, reach=_advance(below, above), markers=before)
         if above is not None:
             return SourceGuess(max(0, above.upstream - (above.downstream - downstream)), exact=False, reach=None)
         return None

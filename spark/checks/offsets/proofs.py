@@ -13,6 +13,7 @@ from components.kafka.positions import OffsetRange, TopicPartition
 from spark.checks.offsets.nearby import next_offsets, offsets_by_time, records_near
 from spark.checks.offsets.next_records import Unproven, proofs_by_next, with_next_offsets
 from spark.checks.offsets.translation import (
+    SOURCE_REACH,
     TARGET_REACH,
     Around,
     Candidates,
@@ -214,7 +215,7 @@ def _expected(
             position.checkpoint.downstream, on_target.get(position.partition, [])
         )
         history = syncs.get(position.partition, SyncHistory())
-        guess = history.guess(landed.record.offset) if landed is not None else None
+        guess = history.guess(landed.record.offset, markers=flow.parameters.exactly_once) if landed else None
         if guess is not None and (flow.parameters.guard is not None or flow.parameters.may_drop):
             # The target may hold records of other producers between those of the flow, or lack some that were dropped.
             guess = guess._replace(exact=False, reach=None)
@@ -222,7 +223,7 @@ def _expected(
     unsure = {
         position: landed.record.time_ms
         for position, (landed, guess) in guessed.items()
-        if landed and not (guess and guess.exact)
+        if landed and not (guess and guess.exact and guess.markers <= SOURCE_REACH)
     }
     by_time = offsets_by_time(flow.source, unsure)
     return {

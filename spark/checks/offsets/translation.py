@@ -203,7 +203,7 @@ def _allowed(guess: SourceGuess | None, offset: int, source_log: OffsetRange, ta
     if reach is None:
         # Offsets that only one of the logs has may be before the record.
         reach = source_log.end - guess.offset - (target_log.end - offset)
-    return OffsetRange(guess.offset + min(0, reach), guess.offset + max(0, reach) + 1)
+    return OffsetRange(guess.offset + min(0, reach) - guess.markers, guess.offset + max(0, reach) + 1)
 
 
 def _proof_at(source_offset: int, position: Position, candidates: Candidates, source_log: OffsetRange) -> PositionProof:
@@ -252,14 +252,14 @@ def _not_found(
     position: Position, translated: TranslatedRecord, source_log: OffsetRange, guess: SourceGuess | None, inexact: bool
 ) -> Finding:
     assert position.checkpoint is not None
-    if guess is not None and guess.offset < source_log.start:
+    if guess is not None and guess.offset - guess.markers < source_log.start:
         return error(
             _SOURCE_EXPIRED,
             f"{position}: translated offset {position.checkpoint.downstream} is source offset {guess.offset}, which "
             "the source no longer holds, and the record that the group would read next was not found on the target "
             "at or after that offset",
         )
-    if guess is None or not guess.exact or inexact:
+    if guess is None or not guess.exact or guess.markers > SOURCE_REACH or inexact:
         return error(
             _NOT_FOUND,
             f"{position}: the target's record at {translated.record.offset} was not found on the source. Where to look "
