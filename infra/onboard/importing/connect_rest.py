@@ -42,7 +42,7 @@ def attach_connectors(found: ReadInput) -> Iterator[LeftOut]:
         return
     if len(found.workers) == 1:
         yield from _file_of_workers(found.workers[0])
-        yield from _other_protocol(found.workers[0], found.rest)
+        yield from _other_connection(found.workers[0], found.rest)
         connect = _workers_of(found.workers[0])
     else:
         file = found.rest[0][0]
@@ -123,18 +123,29 @@ def _is_passed(key: str) -> bool:
     return key.startswith(_PASSED) or (own and not key.startswith(_OF_THE_PROCESS))
 
 
-def _other_protocol(workers: PropertiesFile, connectors: Iterable[tuple[str, RestConnector]]) -> Iterator[LeftOut]:
-    """Yield a note if the workers reach the target by another protocol than a source connector."""
-    own = workers.properties.get("security.protocol", "PLAINTEXT")
-    for _, connector in connectors:
-        other = connector.config.get("target.cluster.security.protocol", "PLAINTEXT")
-        if connector.config["connector.class"].endswith("MirrorSourceConnector") and other != own:
-            why = (
-                f"The workers reach the target by {own}, but connector `{connector.name}` by {other}. A flow has one "
-                "login for the target, so the workers of the project get the connector's."
-            )
+def _other_connection(workers: PropertiesFile, connectors: Iterable[tuple[str, RestConnector]]) -> Iterator[LeftOut]:
+    """Yield a note for each property by which the workers reach the target otherwise than a source connector."""
+    known = definitions(supported_versions()[-1], Owner.CLUSTER)
+    own = {key: value for key, value in workers.properties.items() if key in known and key != "bootstrap.servers"}
+    own = {"security.protocol": "PLAINTEXT", **own}
+    used = {"sasl.": own["security.protocol"].startswith("SASL"), "ssl.": own["security.protocol"].endswith("SSL")}
+    sources = [given for _, given in connectors if given.config["connector.class"].endswith("MirrorSourceConnector")]
+    for key, value in own.items():
+        if not all(is_used for prefix, is_used in used.items() if key.startswith(prefix)):
+            why = f"With `security.protocol={own['security.protocol']}` the workers do not read it."
+            yield LeftOut(workers.file, "", key, "without-effect", why, "none is needed.")
+            continue
+        default = "PLAINTEXT" if key == "security.protocol" else None
+        for connector in sources:
+            other = connector.config.get(f"target.cluster.{key}", default)
+            if other == value:
+                continue
+            why = f"The workers reach the target with it, but connector `{connector.name}` has another value or none. "
+            if key == "security.protocol":
+                why = f"The workers reach the target by {value}, but connector `{connector.name}` by {other}. "
+            why += "A flow has one login for the target, so the workers of the project get the connector's."
             remedy = "if the target needs the workers' login, set it as `authentication` and `tls` of that cluster."
-            yield LeftOut(workers.file, "", "security.protocol", "connection-property", why, remedy)
+            yield LeftOut(workers.file, "", key, "connection-property", why, remedy)
 
 
 def _file_of_workers(given: PropertiesFile) -> Iterator[LeftOut]:

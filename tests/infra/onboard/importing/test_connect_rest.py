@@ -166,3 +166,33 @@ def test_a_misspelt_worker_property_is_named_with_the_right_one(tmp_path: Path) 
 def test_workers_that_reach_the_target_by_another_protocol_than_the_connector_are_named(tmp_path: Path) -> None:
     workers = f"{WORKERS}security.protocol=SASL_SSL\n"
     assert "by SASL_SSL, but connector `source` by PLAINTEXT." in run(tmp_path, SOURCE, workers_properties=workers)[1]
+
+
+LOGIN = {
+    "security.protocol": "SASL_SSL",
+    "sasl.mechanism": "PLAIN",
+    "sasl.jaas.config": 'a.Module required username="a" password="hunter2";',
+}
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        pytest.param({}, [], id="the same login"),
+        pytest.param({"sasl.jaas.config": "a.Module required;"}, ["sasl.jaas.config"], id="another password"),
+        pytest.param({"ssl.truststore.location": "/ca.jks"}, ["ssl.truststore.location"], id="a truststore"),
+    ],
+)
+def test_what_only_the_workers_have_for_the_target_is_named(
+    changed: dict[str, str], named: list[str], tmp_path: Path
+) -> None:
+    login = "".join(f"{key}={value}\n" for key, value in (LOGIN | changed).items())
+    connector = SOURCE | {f"target.cluster.{key}": value for key, value in LOGIN.items()}
+    _, output, _ = run(tmp_path, connector, workers_properties=WORKERS.partition("sasl.jaas")[0] + login)
+    words = "The workers reach the target with it, but connector `source` has another value or none."
+    assert [key for key in LOGIN | changed if f"workers.properties, {key}. {words}" in output] == named
+
+
+def test_a_login_that_workers_do_not_read_is_named_as_without_effect(tmp_path: Path) -> None:
+    output = run(tmp_path, SOURCE, workers_properties=WORKERS)[1]
+    assert "sasl.jaas.config. With `security.protocol=PLAINTEXT` the workers do not read it." in output
