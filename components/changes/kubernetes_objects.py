@@ -3,11 +3,15 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from components.changes.deployment_state import DeploymentState
+from components.changes.deployment_state import DeployedConnector, DeploymentState
 from components.changes.effect import Effect, Impact, listed
-from components.changes.stack_change import StackChange
+from components.changes.stack_change import StackChange, effects_on_sources
 from components.contract.wording import number
+from components.render.metrics import FORMS
 from components.render.planned_objects import Manifest
+
+#: Properties that decide the names and labels of a source connector's metrics, with their defaults.
+_NAMES_METRICS = {"add.source.alias.to.metrics": "false", FORMS: "legacy"}
 
 
 def namespace_and_user_effects(change: StackChange) -> Iterator[Effect]:
@@ -108,6 +112,18 @@ def monitoring_effects(change: StackChange) -> Iterator[Effect]:
         for verb, names in _differences(kind, before, after):
             what = f"{word} {verb} in {kind} {listed(names)}; this restarts nothing"
             yield Effect(Impact.NONE, f"monitoring-{verb}", "", "monitoring", what)
+    yield from effects_on_sources(change, _metric_names)
+
+
+def _metric_names(before: DeployedConnector, after: DeployedConnector) -> Iterator[Effect]:
+    for key, default in _NAMES_METRICS.items():
+        old, new = (connector.config.get(key, default).lower() for connector in (before, after))
+        if old != new:
+            what = (
+                f"the source connector reports its metrics under other names or labels (`{key}` was `{old}`, and is "
+                f"`{new}`): graphs begin anew, and alerts or dashboards of your own must select the new ones"
+            )
+            yield Effect(Impact.NONE, "metrics-renamed", after.flow, "connect.metrics", what)
 
 
 _Objects = Mapping[tuple[str, str], Manifest]
