@@ -1,14 +1,14 @@
 """Both sides of a flow's partitions, read one partition after the other. Only reads."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias, TypeVar
 
 from components.clients.reader import KafkaReader
 from components.clients.streams import RecordStream
 from components.contract.parameters import FlowParameters
 from components.kafka.positions import OffsetRange, TopicPartition
-from components.kafka.record_identity import Headers, Identified, identity
+from components.kafka.record_identity import NO_TIMESTAMP, Headers, Identified, identity
 
 T = TypeVar("T")
 Say: TypeAlias = Callable[[str], object]
@@ -23,22 +23,33 @@ def every(headers: Headers) -> Headers:
 
 @dataclass(frozen=True)
 class PartitionLog:
-    """One side of a partition, up to an end that was read earlier."""
+    """One side of a partition, up to an end that was read earlier.
+
+    `untimed` gets the partition when a record without a timestamp is read. Connect gives such a record the time of its
+    arrival, so both sides are then compared without timestamps: `timed` is false.
+    """
 
     reader: KafkaReader
     stream: RecordStream
     partition: TopicPartition
     log: OffsetRange
+    timed: bool = True
+    untimed: set[TopicPartition] = field(default_factory=set)
 
     def records(self, start: int, compared: Compared = every) -> Iterator[Identified]:
         for record in self.stream.records(self.partition, OffsetRange(start, self.log.end)):
             headers = compared(record.headers)
             if headers is not None:
-                content = identity(record.key, record.value, headers, record.time_ms)
+                if record.time_ms == NO_TIMESTAMP:
+                    self.untimed.add(self.partition)
+                time_ms = record.time_ms if self.timed else NO_TIMESTAMP
+                content = identity(record.key, record.value, headers, time_ms)
                 yield Identified(record.offset, content, record.time_ms)
 
     def not_before(self, first: Identified) -> int:
         """Return an offset before which no record has the timestamp of `first`."""
+        if not self.timed:
+            return self.log.start
         offset = self.reader.offset_at(self.partition, first.time_ms)
         return self.log.end if offset is None else max(offset, self.log.start)
 
@@ -53,7 +64,8 @@ def walk_partitions(
 ) -> dict[TopicPartition, T]:
     """Return the results of `walk`, for these offsets in each source partition and its remote partition, in order.
 
-    Each partition is read once, however many offsets there are. Raises NoAnswerError.
+    Each partition is read once, however many offsets there are, or again if it has records without a timestamp. Raises
+    NoAnswerError.
     """
     remote = {partition: flow.replication_policy.remote_partition(partition) for partition in committed}
     isolation = flow.exactly_once
@@ -67,4 +79,7 @@ def walk_partitions(
             ours = PartitionLog(source, on_source, partition, sources[partition])
             theirs = PartitionLog(target, on_target, remote[partition], targets[remote[partition]])
             results[partition] = walk(ours, theirs, sorted(offsets))
+            if ours.untimed or theirs.untimed:
+                ours, theirs = replace(ours, timed=False), replace(theirs, timed=False)
+                results[partition] = walk(ours, theirs, sorted(offsets))
     return results

@@ -172,7 +172,7 @@ def walk_return(
 ) -> FlowBackStart | NotProvenError:
     """Compare the old origin's last records; if they are not enough to decide, compare all of them."""
     try:
-        for last in filter(None, lasts):
+        for last in filter(None, lasts if old.timed else ()):
             if old.log.size > last and (start := _by_last(new, old, last)) is not None:
                 return start
         start = flow_back_start(old.records(old.log.start), new.records(new.log.start), new.log.start, whole=True)
