@@ -4,7 +4,7 @@ Some checks write a remedy into the message themselves, because it depends on wh
 """
 
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from components.contract.parameters import FlowParameters
@@ -13,6 +13,7 @@ from components.contract.report import ACCEPTABLE, CheckName, CheckOutcome, Find
 MARK = "Remedy: "
 #: What to do if something of the flow does not arrive: `_standstill` fills it in, from what the flow's checks found.
 _RUNS = "{standstill}"
+_NOT_REFUSED = "No permission is refused"
 #: Findings of other checks that may be the cause.
 _CAUSES = frozenset({"connector-failed", "connector-missing", "connector-stopped", "acl-missing", "acl-denied"})
 #: With these notes, heartbeats do not show that this flow's connectors can log in.
@@ -226,7 +227,7 @@ def with_remedies(
     flow: FlowParameters,
     stack: str,
     topology: str | None = None,
-    every: Iterable[CheckOutcome] = (),
+    every: Sequence[CheckOutcome] = (),
 ) -> CheckOutcome:
     """Return the outcome, where each finding with a code in the table ends with its remedy.
 
@@ -242,7 +243,19 @@ def with_remedies(
         "target_servers": flow.target.bootstrap_servers,
     }
     facts["standstill"] = _standstill({check.name: check for check in every}).format(**facts)
-    return replace(outcome, findings=tuple(_with_remedy(finding, facts) for finding in outcome.findings))
+    findings = (_without_excluded(finding, facts["standstill"], every) for finding in outcome.findings)
+    return replace(outcome, findings=tuple(_with_remedy(finding, facts) for finding in findings))
+
+
+def _without_excluded(finding: Finding, standstill: str, checks: Sequence[CheckOutcome]) -> Finding:
+    """Return a finding about something that does not arrive, without the causes that other checks exclude."""
+    message = finding.message
+    if REMEDIES.get(finding.code) == _RUNS:
+        if any(check.name == CheckName.CONNECTORS and check.verdict is Verdict.PASS for check in checks):
+            message = message.replace(" is not running", " is stuck")
+        if _NOT_REFUSED in standstill:
+            message = message.replace(", lacks permissions, or ", " or ").replace(" or lacks permissions", "")
+    return replace(finding, message=message)
 
 
 def _standstill(checks: Mapping[str, CheckOutcome]) -> str:

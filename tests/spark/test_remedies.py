@@ -2,10 +2,16 @@
 
 import ast
 import string
+from dataclasses import replace
 
 import pytest
 
 from components.contract.report import CheckName, CheckOutcome, fail, note
+from components.kafka.mirror_records import Checkpoint, OffsetSync
+from components.kafka.offset_syncs import SyncHistory
+from components.kafka.positions import TopicPartition
+from spark.checks.offsets.checkpoints import Patience, position_findings
+from spark.checks.offsets.translation import Position
 from spark.report.remedies import REMEDIES, with_remedies
 from tests.repository import ROOT
 from tests.spark.documents import a_flow
@@ -114,6 +120,54 @@ def test_a_standstill_is_blamed_only_on_what_no_check_rules_out(checks: list[Che
     outcome = CheckOutcome(CheckName.PARITY, "", {}, (fail("heartbeat-stale", "old"),))
     (finding,) = with_remedies(outcome, a_flow(), "prod", every=checks).findings
     assert finding.message == f"old. Remedy: {remedy}"
+
+
+_RUNS = passing(CheckName.CONNECTORS)
+_ALLOWS = passing(CheckName.ACCESS)
+
+
+@pytest.mark.parametrize(
+    ("checks", "checkpoint", "sync"),
+    [
+        pytest.param(
+            [CheckOutcome(CheckName.ACCESS, "", {}, (fail("acl-missing", "…"),))],
+            "is not running, lacks permissions, or selects other topics or groups",
+            "is not running or lacks permissions",
+            id="nothing is excluded",
+        ),
+        pytest.param(
+            [_RUNS, passing(CheckName.ACCESS, "acl-narrower")],
+            "is stuck, lacks permissions, or selects other topics or groups",
+            "is stuck or lacks permissions",
+            id="the connectors run",
+        ),
+        pytest.param(
+            [_ALLOWS],
+            "is not running or selects other topics or groups",
+            "is not running",
+            id="no right is missing",
+        ),
+        pytest.param([_RUNS, _ALLOWS], "is stuck or selects other topics or groups", "is stuck", id="both"),
+    ],
+)
+def test_a_finding_names_only_causes_that_no_check_excludes(
+    checks: list[CheckOutcome], checkpoint: str, sync: str
+) -> None:
+    """An operator looked for a permission that `access` had found."""
+    position = Position("checkout-a", TopicPartition("orders", 0), 100, Checkpoint(3, 3))
+    syncs = {position.partition: SyncHistory((OffsetSync(0, 0), OffsetSync(100, 100)))}
+    found = []
+    for at in (position, replace(position, checkpoint=None), replace(position, checkpoint=Checkpoint(100, 100))):
+        commits = {(at.group, at.partition): 100}
+        found += position_findings([at], commits, syncs, syncs, a_flow(), Patience.of(a_flow(), 0))
+    outcome = CheckOutcome(CheckName.OFFSETS, "", {}, tuple(finding.finding for finding in found))
+    said = {
+        finding.code: finding.message.partition(". Remedy:")[0]
+        for finding in with_remedies(outcome, a_flow(), "prod", every=checks).findings
+    }
+    assert said["checkpoint-behind"].endswith(f"the checkpoint connector {checkpoint}")
+    assert said["checkpoint-missing"].endswith(f"the checkpoint connector {checkpoint}")
+    assert said["group-not-synced"].endswith(f"the group sync {sync}")
 
 
 def test_remedies_name_the_topology_file_if_a_file_was_validated() -> None:
