@@ -25,7 +25,13 @@ from infra.onboard.importing.documents import (
     template_note,
 )
 from infra.onboard.importing.left_out import LeftOut
-from infra.onboard.importing.strimzi_fields import missing, without_dropped, without_removed, without_wrong_forms
+from infra.onboard.importing.strimzi_fields import (
+    missing,
+    null_properties,
+    without_dropped,
+    without_removed,
+    without_wrong_forms,
+)
 from infra.stack.yaml_files import shown
 
 _PROPERTIES = ".properties"
@@ -303,6 +309,9 @@ def _in_form(document: Mapping[str, Any], metadata: Mapping[str, Any], leave: An
         why = "The operator drops it, and only logs that."
         leave(path, "dropped-by-operator", why, f"remove it; {instead}.")
 
+    for path in null_properties(document.get("spec"), "spec") if document["kind"] in _TAKEN else ():
+        why = "It is `null`, so it is taken as not set, and Kafka's default applies."
+        leave(path, "null-value", why, "set a value, or remove it.")
     read = {key: metadata[key] for key in ("namespace", "name", "labels", "annotations") if metadata.get(key)}
     content = {key: value for key, value in document.items() if key != "status"}
     body = without_wrong_forms({**content, "metadata": read}, wrong)

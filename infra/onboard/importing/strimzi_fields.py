@@ -1,6 +1,6 @@
 """The form of Strimzi's resources, as far as an import reads them: a field of another form is left out and named."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from components.checks.properties import CONNECTOR_FORBIDDEN
@@ -176,6 +176,16 @@ def missing(kind: str, api: str, spec: Mapping[str, Any]) -> str | None:
             if not cluster.get(key):
                 return f"{path}.{key}"
     return None
+
+
+def null_properties(value: object, path: str) -> Iterator[str]:
+    """Yield the path of each property in a `config` that has no value."""
+    if isinstance(value, Mapping | list):
+        entries = value.items() if isinstance(value, Mapping) else enumerate(value)
+        for key, inner in entries:
+            if inner is None and path.endswith(".config"):
+                yield f"{path}.{key}"
+            yield from null_properties(inner, f"{path}.{key}")
 
 
 def _in_form(value: Any, form: FieldForm, path: str, report: Report) -> Any:

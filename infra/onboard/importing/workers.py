@@ -82,6 +82,9 @@ def connect_of(
     }
     connect |= own_labels(notes)
     connect |= {key: copy.deepcopy(spec[key]) for key in _AS_WRITTEN if spec.get(key) is not None}
+    if spec.get("replicas") == 0:
+        why = "It is 0, so nothing runs. A topology has at least one worker: deploying it starts the connectors."
+        of_spec("replicas", "no-workers", why, "set `connect.replicas` to 1 or more, or keep this object as it is.")
     connect |= _logging(spec) | _metrics(spec, of_spec) | _template(spec, of_spec)
     named = {EXACTLY_ONCE_SUPPORT, *(name for name, _ in _GROUP.values())}
     if own := {key: value for key, value in config.items() if key not in named and not _rendered(key, value)}:

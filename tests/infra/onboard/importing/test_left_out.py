@@ -47,6 +47,19 @@ def with_logins(trust: str = "certificate: ca.crt", **own: str) -> str:
 
 
 LOST = {
+    "a policy without a value": (
+        edited(MIRROR, ("{tasksMax: 2}", "{tasksMax: 2, config: {replication.policy.class: null}}")),
+        "null-value: read.yaml, KafkaMirrorMaker2 kafka/mm2, spec.mirrors.0.sourceConnector.config.replication.policy."
+        "class. It is `null`, so it is taken as not set, and Kafka's default applies.",
+    ),
+    "a resource without workers": (
+        edited(FLOW, ("replicas: 1", "replicas: 0")),
+        "no-workers: read.yaml, KafkaConnect kafka/workers, spec.replicas. It is 0, so nothing runs.",
+    ),
+    "mirrors without workers": (
+        edited(OLD_MIRROR, ("replicas: 1", "replicas: 0")),
+        "no-workers: read.yaml, KafkaMirrorMaker2 kafka/mm2, spec.replicas. It is 0, so nothing runs.",
+    ),
     "another target, beside a login of the workers' file": (
         with_logins(**OF_WORKERS, **{"bootstrap.servers": "north:9092"}),
         "source, spec.config.target.cluster. It gives the target another `bootstrapServers` than its workers have.",
