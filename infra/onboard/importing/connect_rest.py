@@ -140,10 +140,13 @@ def _other_connection(workers: PropertiesFile, connectors: Iterable[tuple[str, R
             other = connector.config.get(f"target.cluster.{key}", default)
             if other == value:
                 continue
-            why = f"The workers reach the target with it, but connector `{connector.name}` has another value or none. "
+            how, otherwise = "with it", "has another value or none"
             if key == "security.protocol":
-                why = f"The workers reach the target by {value}, but connector `{connector.name}` by {other}. "
-            why += "A flow has one login for the target, so the workers of the project get the connector's."
+                how, otherwise = f"by {value}", f"by {other}"
+            why = (
+                f"The workers reach the target {how}, but connector `{connector.name}` {otherwise}. A flow has one "
+                "login for the target, so the workers of the project get the connector's."
+            )
             remedy = "if the target needs the workers' login, set it as `authentication` and `tls` of that cluster."
             yield LeftOut(workers.file, "", key, "connection-property", why, remedy)
 
