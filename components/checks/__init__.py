@@ -4,7 +4,12 @@ from collections.abc import Iterator
 
 from components.checks.clusters import OLDEST_STRIMZI, check_addresses, check_clusters, check_operator
 from components.checks.connect_clusters import check_connect_clusters, check_resources
-from components.checks.double_replication import check_double_replication, check_group_offsets, check_offsets_both_ways
+from components.checks.double_replication import (
+    check_double_replication,
+    check_group_offsets,
+    check_offsets_both_ways,
+    check_two_paths,
+)
 from components.checks.heartbeats import check_heartbeat_clients, check_heartbeats
 from components.checks.kafka_users import check_declared_grants, check_kafka_users
 from components.checks.loops import check_guard_markers, check_halves, check_loops
@@ -78,6 +83,7 @@ def _problems(topology: Topology, *, whole: bool) -> Iterator[Problem]:
     yield from check_inherited_names(topology, flows)
     yield from check_namespaces(topology, flows)
     yield from check_double_replication(flows)
+    yield from check_two_paths(flows)
     yield from check_group_offsets(flows)
     yield from check_offsets_both_ways(flows)
     yield from check_loops(flows)

@@ -1,11 +1,14 @@
-"""Records that two flows replicate, and group offsets that come from two sources or in both directions."""
+"""Records that reach a topic twice, and group offsets that come from two sources or in both directions."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from components.contract.problems import Problem, warning
+from components.contract.problems import Problem, Severity, warning
+from components.contract.wording import named
 from components.flows.expansion import ExpandedFlow
-from components.flows.selections import each_source, group_selection, topic_selection
+from components.flows.naming import replication_policy
+from components.flows.selections import each_source, group_selection, source_key, topic_selection
 from components.kafka.connectors import EMIT_CHECKPOINTS
+from components.kafka.cycles import Leg, LoopGuard
 from components.kafka.overlap import (
     Overlap,
     OverlappingPair,
@@ -16,7 +19,10 @@ from components.kafka.overlap import (
 )
 from components.kafka.patterns import Selection
 from components.kafka.replication_policy import Policy
+from components.kafka.transform_chains import Effects, chain_of, known_effects
+from components.kafka.two_paths import Path, TwoPaths, two_paths
 from components.render.alerts import translates
+from components.render.connector_config import marker_header, transform_properties
 from components.topology.model import Flow
 
 
@@ -53,6 +59,56 @@ def _topics_overlap(source: str, target: str, pair: OverlappingPair) -> Problem:
                 why,
                 "write one of the patterns without that construct, or make sure that no topic matches both.",
             )
+
+
+def check_two_paths(flows: Sequence[ExpandedFlow]) -> Iterator[Problem]:
+    """No record reaches a topic of another cluster by two paths."""
+    topics: dict[str, tuple[ExpandedFlow, str]] = {}
+    legs: list[Leg] = []
+    transforms: dict[str, Effects | None] = {}
+    for flow in flows:
+        for part, settings in each_source(flow.settings):
+            name = f"{flow.name}/{part}"
+            topics[name] = flow, flow.where(source_key(flow.settings, part, "topics"))
+            guard = LoopGuard(marker_header(settings.target), marker_header(settings.source))
+            selection = topic_selection(settings, flow.kafka)
+            legs.append(Leg(name, replication_policy(settings), selection, guard if settings.loop_guard else None))
+            own = transform_properties(settings.model_copy(update={"loop_guard": False}))
+            transforms[name] = known_effects(chain_of(own).steps)
+    told: set[tuple[str, ...]] = set()
+    for found in two_paths(legs, transforms):
+        problem = _two_paths(found, topics)
+        if (shown := (problem.where, problem.what.partition(" by two paths")[2])) not in told:
+            told.add(shown)
+            yield problem
+
+
+def _two_paths(found: TwoPaths, topics: Mapping[str, tuple[ExpandedFlow, str]]) -> Problem:
+    shorter, longer = found.paths
+    last, where = topics[longer[-1].flow]
+    source, target = longer[0].source, longer[-1].target
+    records = f"records of `{found.topic}`" if found.topic else "records"
+    why = f"Each record would be written to `{target}` twice."
+    if longer[0].guard is not None:
+        why += " Loop guards do not prevent it: they only drop what returns to a cluster that it came from."
+    if not found.topic:
+        why += " It could not be decided whether any topic takes both paths."
+    elif not found.is_certain:
+        why += " Transforms on the way may drop the records of one path, which could not be decided."
+    names = dict.fromkeys(f"`{topics[leg.flow][0].replication}`" for leg in (*shorter, *longer))
+    remedy = f"select different topics in one of {named([*names])}"
+    if longer[0].guard is not None and found.is_certain:
+        predicate = f"{{type: HasHeaderKey, config: {{name: {marker_header(source)}}}}}"
+        dropping = f"{{before: {{not-from-{source}: {{type: Filter, predicate: {predicate}}}}}}}"
+        remedy += f", or drop what came from `{source}` in `{last.replication}`: `transforms: {dropping}`; "
+        remedy += "a validation then cannot compare its records"
+    severity = Severity.ERROR if found.is_certain else Severity.WARNING
+    what = f"{records} reach `{target}` from `{source}` by two paths: {_shown(shorter)} and {_shown(longer)}"
+    return Problem(where, "two-paths", what, why, f"{remedy}.", severity)
+
+
+def _shown(path: Path) -> str:
+    return " -> ".join([path[0].source, *(leg.target for leg in path)])
 
 
 def check_group_offsets(flows: Sequence[ExpandedFlow]) -> Iterator[Problem]:

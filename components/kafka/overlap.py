@@ -303,7 +303,9 @@ class _Branch:
         node = self
         node.within |= pattern
         for mask in places.masks:
-            node = node.branches.setdefault(mask, _Branch())
+            if mask not in node.branches:
+                node.branches[mask] = _Branch()
+            node = node.branches[mask]
             node.within |= pattern
         if places.ends:
             node.ending |= pattern

@@ -104,7 +104,7 @@ class ReplicationArgs:
 #: Problems between replications that are in Kafka, wherever their objects are.
 _IN_KAFKA = frozenset(
     {"group-offsets-mixed", "halves-disagree", "offsets-both-ways", "replication-loop", "same-cluster"}
-    | {"topics-may-overlap", "topics-overlap"}
+    | {"topics-may-overlap", "topics-overlap", "two-paths"}
 )
 
 
