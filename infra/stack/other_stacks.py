@@ -1,4 +1,6 @@
-"""Checks a stack against the other stacks of its project: no two may deploy the same flow, worker group or object."""
+"""Checks a stack against the other stacks of its project: no two may deploy the same flow, worker group or object, or
+replicate the same topics.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -8,7 +10,16 @@ from pathlib import Path
 from components.contract.problems import CannotRunError, Problem, ReplicationError, Severity
 from components.contract.wording import named
 from components.flows.expansion import ExpandedFlow, expand
-from components.flows.naming import STORAGE_ROLES, connect_name, group_id, namespace_name, storage_topic_name
+from components.flows.naming import (
+    STORAGE_ROLES,
+    connect_name,
+    group_id,
+    namespace_name,
+    replication_policy,
+    storage_topic_name,
+)
+from components.flows.selections import each_source, source_key, topic_selection
+from components.kafka.overlap import Disjoint, SharedName, Undecided, overlap_of_selections
 from components.topology.clusters import ConfigValue
 from components.topology.model import Topology
 from components.topology.parsing import parse_topology
@@ -43,11 +54,13 @@ class _Deployed:
 
 @dataclass(frozen=True)
 class _Workers:
-    """The workers of a flow: the servers of their target, their group and storage topics, and where they run. A target
-    whose address nobody can read here, because it is encrypted, is known by its name in the topology.
+    """The workers of a flow: the servers of both clusters, their group and storage topics, and where they run. Clusters
+    whose address nobody can read here, because it is encrypted, are known by their name in the topology.
     """
 
+    flow: ExpandedFlow
     target: str
+    source_servers: frozenset[str]
     servers: frozenset[str]
     names_in_kafka: frozenset[str]
     namespace: str
@@ -76,6 +89,7 @@ def check_other_stacks(settings: StackSettings) -> Iterator[Problem]:
         elif clashes:
             yield from placed(_shared_groups(own, other, clashes), settings.topology_file)
         else:
+            yield from placed(_shared_topics(own, other), settings.topology_file)
             yield from placed(_shared_cluster(own, other), own_file)
 
 
@@ -121,14 +135,19 @@ def _deployed(stack: str, config: Mapping[str, object], topology: Topology, valu
 
 
 def _workers(flow: ExpandedFlow, topology: Topology, values: Mapping[str, str]) -> _Workers:
-    address = topology.clusters[flow.settings.target].bootstrap_servers
-    unread = f"{flow.settings.target} of {values['topology']}"
-    text = values.get(address.config, unread) if isinstance(address, ConfigValue) else address
-    servers = frozenset(server.strip().lower() for server in text.split(",")) - {""}
+    source, target = (_servers(alias, topology, values) for alias in (flow.settings.source, flow.settings.target))
     topics = (storage_topic_name(flow.workers, flow.settings, role) for role in STORAGE_ROLES)
     names = frozenset((f"group {group_id(flow.workers, flow.settings)}", *topics))
     namespace = namespace_name(flow.owner, flow.settings)
-    return _Workers(flow.settings.target, servers, names, namespace, connect_name(flow.workers, flow.settings))
+    name = connect_name(flow.workers, flow.settings)
+    return _Workers(flow, flow.settings.target, source, target, names, namespace, name)
+
+
+def _servers(alias: str, topology: Topology, values: Mapping[str, str]) -> frozenset[str]:
+    unread = f"{alias} of {values['topology']}"
+    address = topology.clusters[alias].bootstrap_servers if alias in topology.clusters else unread
+    text = values.get(address.config, unread) if isinstance(address, ConfigValue) else address
+    return frozenset(server.strip().lower() for server in text.split(",")) - {""}
 
 
 def _sharing(own: _Workers, other: _Deployed) -> list[str]:
@@ -172,6 +191,40 @@ def _shared_groups(own: _Deployed, other: _Deployed, clashes: Mapping[str, list[
             "correct the address if the topology was copied, or give one of them another `connect.groupId` and other "
             f"`connect.storageTopics`. {_on_purpose(other)}",
         )
+
+
+def _shared_topics(own: _Deployed, other: _Deployed) -> Iterator[Problem]:
+    """Yield a problem for each flow whose topics another stack replicates to the same names on the same cluster."""
+    for ours in own.flows.values():
+        for theirs in other.flows.values():
+            if ours.servers & theirs.servers and ours.source_servers & theirs.source_servers:
+                yield from _topics_of_both(ours.flow, theirs.flow, other)
+
+
+def _topics_of_both(ours: ExpandedFlow, theirs: ExpandedFlow, other: _Deployed) -> Iterator[Problem]:
+    overlaps = [
+        (overlap, ours.where(source_key(ours.settings, part, "topics")))
+        for part, settings in each_source(ours.settings)
+        for _, of_other in each_source(theirs.settings)
+        if replication_policy(settings).prefix_of("") == replication_policy(of_other).prefix_of("")
+        for selections in [(topic_selection(settings, ours.kafka), topic_selection(of_other, theirs.kafka))]
+        for overlap in [overlap_of_selections(*selections)]
+        if not isinstance(overlap, Disjoint)
+    ]
+    if not overlaps:
+        return
+    overlap, where = min(overlaps, key=lambda overlap: isinstance(overlap[0], Undecided))
+    is_certain = isinstance(overlap, SharedName)
+    topics = f"`{overlap.example}`" if isinstance(overlap, SharedName) else "a topic that both may select"
+    yield Problem(
+        where,
+        "topics-overlap" if is_certain else "topics-may-overlap",
+        f"`{theirs.name}` of the topology `{other.topology}`, which stack `{other.stack}` deploys, also replicates "
+        f"{topics} from `{ours.settings.source}` to `{ours.settings.target}`",
+        "Every record of a topic that both select would be written twice.",
+        f"add the topic to `topicsExclude` of one of them, or delete one of the two flows. {_on_purpose(other)}",
+        Severity.ERROR if is_certain else Severity.WARNING,
+    )
 
 
 def _shared_cluster(own: _Deployed, other: _Deployed) -> Iterator[Problem]:

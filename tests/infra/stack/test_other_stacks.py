@@ -48,6 +48,15 @@ TWICE = ("error", "deployed-twice", "config.replication:topology")
 GROUP = ("error", "worker-group-shared", "clusters.uswest.bootstrapServers")
 CONTEXT = ("error", "kubernetes-context-shared", "config.kubernetes:context")
 
+COPIED = ("error", "topics-overlap", "replications.orders.topics")
+STAGING = {**WEST, "topology": "staging", "kubernetes:context": "staging"}
+
+
+def copied_by(**flow: Any) -> dict[str, Any]:
+    """Stacks whose topologies have the same clusters; the flow of the other one has a name of its own."""
+    return {"prod": PROD, "staging": a_topology(a_flow(**flow), "other", clusters())}
+
+
 UNKNOWN = ("error", "unknown-stack", "config.replication:sharesWith")
 
 
@@ -112,6 +121,19 @@ UNKNOWN = ("error", "unknown-stack", "config.replication:sharesWith")
             [("warning", *CONTEXT[1:])],
             id="two environments without a context",
         ),
+        pytest.param(copied_by(), {"prod": WEST, "staging": STAGING}, [COPIED], id="the same topics by another flow"),
+        pytest.param(
+            copied_by(topics=[], connectors={"sources": {"a": {"topics": ["pay.*"]}, "b": {"topics": ["payments-x"]}}}),
+            {"prod": WEST, "staging": STAGING},
+            [COPIED],
+            id="one topic of one of several source connectors",
+        ),
+        pytest.param(
+            {"prod": a_topology(a_flow(topics=["[ab]+xc?b"])), "staging": copied_by(topics=[r"(a|b)+x\1"])["staging"]},
+            {"prod": WEST, "staging": STAGING},
+            [("warning", "topics-may-overlap", COPIED[2])],
+            id="patterns that cannot be compared",
+        ),
         pytest.param(
             {"prod": PROD},
             {"prod": {**WEST, "sharesWith": "twni"}},
@@ -149,6 +171,17 @@ FROM_CONFIG = a_topology(clusters=clusters({"config": "west"}))
             {"prod": WEST, "east": {**WEST, "region": "us-east-1", "kubernetes:context": "east"}},
             id="two regions with a context each",
         ),
+        pytest.param(copied_by(topics=["returns"]), {"prod": WEST, "staging": STAGING}, id="other topics"),
+        pytest.param(copied_by(topicsExclude=[".*"]), {"prod": WEST, "staging": STAGING}, id="excluded topics"),
+        pytest.param(copied_by(policy="identity"), {"prod": WEST, "staging": STAGING}, id="other names on the target"),
+        pytest.param(
+            {"prod": PROD, "staging": a_topology(a_flow(), "other", clusters() | {"useast": a_cluster()})},
+            {"prod": WEST, "staging": STAGING},
+            id="the same names from another source",
+        ),
+        pytest.param(
+            copied_by(), {"prod": WEST, "staging": {**STAGING, "sharesWith": "prod"}}, id="the same topics on purpose"
+        ),
         pytest.param({"prod": PROD}, {"prod": WEST, "local": {"topology": "prod", "local": "true"}}, id="a local one"),
         pytest.param({"prod": PROD}, {"prod": WEST, "broken": {"topology": "none"}}, id="one without a topology"),
         pytest.param(
@@ -172,4 +205,15 @@ def test_the_message_says_what_both_deploy_and_how_to_allow_it(tmp_path: Path) -
         "overwrite and stop the other's connectors. Remedy: delete one of the two stack files, set a "
         "`replication:region` of its own in each, or, for another environment, name its own topology in "
         "`replication:topology`. If it is on purpose, set `replication:sharesWith: prod`."
+    )
+
+
+def test_the_message_about_topics_that_two_stacks_replicate_names_both_flows(tmp_path: Path) -> None:
+    problems_of(tmp_path, copied_by(), {"prod": WEST, "staging": STAGING})
+    (problem,) = problems_of_stack("staging", tmp_path)
+    assert problem.text == (
+        "topics-overlap: `orders` of the topology `prod`, which stack `prod` deploys, also replicates `orders` from "
+        "`useast` to `uswest`, at replications.other.topics. Every record of a topic that both select would be written "
+        "twice. Remedy: add the topic to `topicsExclude` of one of them, or delete one of the two flows. If it is on "
+        "purpose, set `replication:sharesWith: prod`."
     )
