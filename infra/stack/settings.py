@@ -180,18 +180,16 @@ def settings_of_topology(file: Path, context: str | None) -> StackSettings:
 
 
 def regions_of_topology(topology: str, stacks: Path) -> tuple[frozenset[str | None], tuple[str, ...]]:
-    """Return the regions of all stacks of a topology (None for all), and the files that cannot be read. A stack whose
-    topology is missing may be one of them and counts as one for all; its own check reports the mistake.
+    """Return the regions of all stacks of a topology (None for all), and the files of stacks whose topology is unknown,
+    because it is missing or they cannot be read.
     """
     regions: set[str | None] = set()
     unread: list[str] = []
     for stack in stack_names(stacks):
         path = stack_file(stack, stacks)
         config = readable_config(path)
-        if config is None:
+        if config is None or not topology_file(str(config.get(f"{PROJECT}:topology")), stacks).is_file():
             unread.append(path.name)
-        elif not topology_file(str(config.get(f"{PROJECT}:topology")), stacks).is_file():
-            regions.add(None)
         elif config.get(f"{PROJECT}:topology") == topology:
             region = config.get(f"{PROJECT}:region")
             regions.add(None if region is None else str(region))

@@ -143,20 +143,18 @@ def _with_topology(folder: Path, name: str) -> Path:
     return folder
 
 
-def test_a_broken_file_of_another_stack_does_not_hide_that_no_stack_deploys_a_flow(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "text", ["config: {", "config: {topology: test}", "config: {replication:topology: tset}"], ids=str
+)
+def test_a_stack_whose_topology_is_unknown_does_not_hide_that_no_other_stack_deploys_a_flow(
+    tmp_path: Path, text: str
+) -> None:
     write_stack(tmp_path, region="us-east-1")
-    (tmp_path / "Pulumi.broken.yaml").write_text("config: {")
+    (tmp_path / "Pulumi.other.yaml").write_text(text)
     (found,) = problems(read_settings("test", tmp_path))
     assert (found.code, found.severity.value) == ("deployed-by-no-stack", "warning")
-    assert found.what == "no stack that can be read deploys the flow from `useast` to `uswest`"
-    assert found.why.startswith("`Pulumi.broken.yaml` cannot be read, so a stack of this region may be there. ")
-
-
-@pytest.mark.parametrize("line", ["topology: test", "replication:topology: tset"])
-def test_a_stack_with_a_mistake_in_its_topology_counts_as_one_for_every_flow(tmp_path: Path, line: str) -> None:
-    write_stack(tmp_path, region="us-east-1")
-    (tmp_path / "Pulumi.west.yaml").write_text(f"config: {{{line}}}")
-    assert problems(read_settings("test", tmp_path)) == []
+    assert found.what == "no stack whose topology is known deploys the flow from `useast` to `uswest`"
+    assert found.why.startswith("Not judged, because its topology is unknown: `Pulumi.other.yaml`. ")
 
 
 def test_a_topology_without_its_prefix_is_recognized(tmp_path: Path) -> None:
