@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from components.checks.names import check_labels
 from components.contract.problems import Problem, warning
 from components.flows.expansion import ExpandedFlow, FlowShape
 from components.kafka.patterns import matches_any
@@ -24,6 +25,9 @@ _AND_METRICS = ", and `connect.metrics: {type: jmxPrometheusExporter}` here."
 
 def check_monitoring(topology: Topology, flows: Iterable[ExpandedFlow], *, whole: bool) -> Iterator[Problem]:
     """Workers report the metrics that alerts read, and in a `whole` topology, each objective of a flow has an alert."""
+    if topology.monitoring is not None:
+        yield from check_labels("monitoring.labels", topology.monitoring.labels)
+        yield from check_labels("monitoring.dashboardLabels", topology.monitoring.dashboard_labels)
     for flow in flows:
         yield from _check_checkpoint_metrics(flow)
         yield from _check_read_again(topology, flow, whole=whole)

@@ -23,8 +23,9 @@ from components.flows.selections import all_topics, source_parts
 from components.kafka.connectors import ConnectorRole
 from components.kafka.replication_policy import is_readable
 from components.kafka.topic_names import LONGEST_NAME, has_topic_characters_only, is_name
+from components.properties.definitions import nearest
 from components.render.planned_objects import MANAGED_BY, PART_OF
-from components.topology.clusters import LABEL, LABEL_LENGTH
+from components.topology.clusters import LABEL, LABEL_LENGTH, SUBDOMAIN, SUBDOMAIN_LENGTH
 from components.topology.connectors import Connector
 from components.topology.model import Topology
 
@@ -343,6 +344,7 @@ def _check_unused(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem]:
 def _check_labels(flow: ExpandedFlow) -> Iterator[Problem]:
     """The project sets its own labels and those that Strimzi reads."""
     for path, given in label_maps(flow):
+        yield from check_labels(flow.where(path), given)
         for key in sorted(_OWNED & given.keys()):
             yield Problem(
                 flow.where(f"{path}.{key}"),
@@ -351,6 +353,47 @@ def _check_labels(flow: ExpandedFlow) -> Iterator[Problem]:
                 "The project sets it itself, so this value would have no effect.",
                 "remove it.",
             )
+
+
+#: Where labels say which pods a namespace admits, and what they may say. Source: Pod Security Admission.
+_POD_SECURITY = "pod-security.kubernetes.io"
+_LABEL_VALUE = r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?"
+_MODES, _LEVELS = ("enforce", "audit", "warn"), ("privileged", "baseline", "restricted")
+
+
+def check_labels(where: str, given: Mapping[str, str]) -> Iterator[Problem]:
+    """Kubernetes accepts these labels, or the keys of these annotations."""
+    for key, value in given.items():
+        domain, _, name = key.rpartition("/")
+        is_value_free = where.lower().endswith("annotations")
+        wrong: tuple[str, str, str] | None
+        if len(name) > LABEL_LENGTH or len(domain) > SUBDOMAIN_LENGTH or not re.fullmatch(f"({SUBDOMAIN})?", domain):
+            why = f"Kubernetes accepts at most {LABEL_LENGTH} characters, after an optional DNS name and a slash."
+            wrong = f"the key `{key}` is not valid", why, "correct it."
+        elif not is_value_free and (len(value) > LABEL_LENGTH or not re.fullmatch(_LABEL_VALUE, value)):
+            why = (
+                f"Kubernetes accepts at most {LABEL_LENGTH} letters, digits, `-`, `_` and `.`, which begin and end "
+                "with a letter or a digit."
+            )
+            wrong = f"the value `{value}` of a label is not valid", why, "correct it; values of annotations are free."
+        elif domain != _POD_SECURITY or is_value_free or (wrong := _pod_security(name, value)) is None:
+            continue
+        what, why, remedy = wrong
+        yield Problem(f"{where}.{key}", "bad-label", what, why, remedy)
+
+
+def _pod_security(name: str, value: str) -> tuple[str, str, str] | None:
+    """Return what is wrong with a label of Pod Security, why, and the remedy."""
+    if name in _MODES and value not in _LEVELS:
+        level, why = nearest(value, _LEVELS), f"Kubernetes would refuse the namespace: levels are {', '.join(_LEVELS)}."
+        return f"Pod Security has no level `{value}`", why, f"did you mean `{level}`?" if level else "set one of these."
+    if name.removesuffix("-version") not in _MODES:
+        near, why = nearest(name, _MODES) or "enforce", "Kubernetes ignores it, so the namespace is not protected."
+        return f"Pod Security has no label `{name}`", why, f"did you mean `{_POD_SECURITY}/{near}`?"
+    if name not in _MODES and not re.fullmatch(r"latest|v1\.\d+", value):
+        why, remedy = "Kubernetes would refuse the namespace.", "set `latest` or a version such as `v1.31`."
+        return f"Pod Security has no version `{value}`", why, remedy
+    return None
 
 
 def label_maps(flow: ExpandedFlow) -> Iterator[tuple[str, Mapping[str, str]]]:

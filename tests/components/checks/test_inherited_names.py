@@ -114,3 +114,63 @@ def test_the_same_group_on_two_targets_is_allowed() -> None:
         )
         == []
     )
+
+
+POD_SECURITY = "pod-security.kubernetes.io/"
+
+
+@pytest.mark.parametrize(
+    ("labels", "remedies"),
+    [
+        pytest.param({f"{POD_SECURITY}enforce": "restrictd"}, ["did you mean `restricted`?"], id="a misspelt level"),
+        pytest.param(
+            {f"{POD_SECURITY}warn": "none"},
+            ["set one of these."],
+            id="a level that does not exist",
+        ),
+        pytest.param(
+            {f"{POD_SECURITY}enforced": "baseline"}, [f"did you mean `{POD_SECURITY}enforce`?"], id="a misspelt mode"
+        ),
+        pytest.param(
+            {f"{POD_SECURITY}audit-version": "1.31"}, ["set `latest` or a version such as `v1.31`."], id="a version"
+        ),
+        pytest.param({"team": "data team"}, ["correct it; values of annotations are free."], id="a space"),
+        pytest.param({"team": "data-"}, ["correct it; values of annotations are free."], id="a dash at the end"),
+        pytest.param({"team": "x" * 64}, ["correct it; values of annotations are free."], id="a long value"),
+        pytest.param({"x" * 64: "data"}, ["correct it."], id="a long key"),
+        pytest.param({"example..com/team": "data"}, ["correct it."], id="an empty part of the domain"),
+        pytest.param(
+            {"team": "", "example.com/Team_1": "Data.2", f"{POD_SECURITY}enforce": "baseline"}
+            | {f"{POD_SECURITY}enforce-version": "latest", f"{POD_SECURITY}warn-version": "v1.31"},
+            [],
+            id="labels that Kubernetes accepts",
+        ),
+    ],
+)
+def test_labels_of_a_namespace_that_kubernetes_refuses_are_reported(
+    labels: dict[str, str], remedies: list[str]
+) -> None:
+    for key, replication in (
+        ("namespaceLabels", {"kind": "prefixlessPair", "between": ["useast", "uswest"], "topics": ["orders"]}),
+        ("namespace", a_flow()),
+    ):
+        given = labels if key == "namespaceLabels" else {"labels": labels}
+        found = check_topology(parse_topology({**a_topology(), "replications": {"x": {**replication, key: given}}}))
+        assert [(problem.code, problem.remedy) for problem in dict.fromkeys(found)] == [
+            ("bad-label", remedy) for remedy in remedies
+        ]
+
+
+def test_labels_of_other_objects_and_keys_of_annotations_are_checked_but_not_values_of_annotations() -> None:
+    refused = {"labels": {"team": "data team"}, "annotations": {"example..com/team": "data", "note": "a b"}}
+    monitoring = {"namespace": "monitoring", "labels": {"a": "-"}, "dashboardLabels": {"b": "-"}}
+    flow = a_flow(connect={**refused, "metrics": {"type": "jmxPrometheusExporter"}}, connectors={"source": refused})
+    found = check_topology(parse_topology(a_topology(flow, monitoring=monitoring)))
+    assert sorted((problem.code, problem.where) for problem in found) == [
+        ("bad-label", "monitoring.dashboardLabels.b"),
+        ("bad-label", "monitoring.labels.a"),
+        ("bad-label", "replications.orders.connect.annotations.example..com/team"),
+        ("bad-label", "replications.orders.connect.labels.team"),
+        ("bad-label", "replications.orders.connectors.source.annotations.example..com/team"),
+        ("bad-label", "replications.orders.connectors.source.labels.team"),
+    ]
