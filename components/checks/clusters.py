@@ -10,9 +10,11 @@ from components.flows.expansion import expand
 from components.flows.operators import strimzi
 from components.kafka.connections import (
     LOGIN_CLASSES,
+    LOGIN_MODULES,
     Server,
     entries,
     is_ip6,
+    jaas_problem,
     login_classes,
     refuses_empty_entries,
     servers,
@@ -101,6 +103,8 @@ def check_logins(alias: str, cluster: Cluster) -> Iterator[Problem]:
         yield from _check_oauth(f"{where}.authentication", authentication)
     if isinstance(authentication, CustomAuthentication):
         yield from _check_custom(f"{where}.authentication.config", authentication.config)
+        if authentication.sasl:
+            yield from _check_jaas(f"{where}.authentication.config", authentication.config)
     yield from _check_text(f"{where}.authentication", authentication)
     if cluster.validation is not None:
         yield from _check_text(f"{where}.validation.authentication", cluster.validation.authentication)
@@ -175,7 +179,7 @@ def _check_custom(where: str, config: Mapping[str, str]) -> Iterator[Problem]:
                 "set `connect.image` to an image that has it. Only the state of the connectors shows whether it logs "
                 "in.",
             )
-        elif mechanism not in LOGIN_CLASSES[name] and "${" not in mechanism:
+        elif mechanism not in LOGIN_CLASSES[name] and "${" not in mechanism and "sasl.mechanism" in config:
             known = "` or `".join(LOGIN_CLASSES[name])
             yield warning(
                 f"{where}.{key}",
@@ -184,6 +188,22 @@ def _check_custom(where: str, config: Mapping[str, str]) -> Iterator[Problem]:
                 "Unless another login of the worker loads the class for this mechanism, no client can be created.",
                 f"set `sasl.mechanism: {LOGIN_CLASSES[name][-1]}`, or name the class for `{mechanism}`.",
             )
+
+
+def _check_jaas(where: str, config: Mapping[str, str]) -> Iterator[Problem]:
+    """Kafka can parse a login by SASL, and it says by which mechanism; without one, Kafka takes GSSAPI."""
+    wrong: dict[str, tuple[str, str]] = {}
+    if what := jaas_problem(config.get("sasl.jaas.config", "")):
+        line = f"write the class, `required`, its options and `;`, such as `{LOGIN_MODULES['PLAIN']} required …;`"
+        wrong["sasl.jaas.config"] = what, f"{line}. If the login is not by SASL, set `sasl: false`."
+    known = [LOGIN_CLASSES[name] for name in login_classes(config) if name in LOGIN_CLASSES]
+    others = [mechanisms for mechanisms in known if "GSSAPI" not in mechanisms]
+    if others and "sasl.mechanism" not in config:
+        wrong["sasl.mechanism"] = "is missing", f"set `sasl.mechanism: {others[0][-1]}`."
+    for key, (what, remedy) in wrong.items():
+        place = f"{where}.{key}" if key in config else where
+        why = "Kafka cannot create a client with this login, so the connectors fail when they start."
+        yield Problem(place, "custom-login-incomplete", f"`{key}` {what}", why, remedy)
 
 
 def _check_validation(where: str, cluster: Cluster) -> Iterator[Problem]:

@@ -166,3 +166,17 @@ def may_hold_secret(jaas: str) -> bool:
     for known in (_CONTROL_FLAG, _REFERENCE, _HARMLESS):
         options = known.sub("", options)
     return options.strip(" \t\n;") != ""
+
+
+def jaas_problem(jaas: str) -> str:
+    """Return what keeps Kafka from parsing a line for a login module; "" if nothing does, or only a Secret shows it.
+
+    Source: JaasContext.loadClientContext, JaasConfig.
+    """
+    words = jaas.split()
+    flag = words[1] if len(words) > 1 else ""
+    if not words:
+        return "is missing"
+    if not _CONTROL_FLAG.match(flag) and not words[0].startswith("${") and not flag.startswith("${"):
+        return "has no control flag after the class"
+    return "" if words[-1].endswith(";") or words[-1].startswith("${") else "does not end with `;`"

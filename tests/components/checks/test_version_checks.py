@@ -184,13 +184,64 @@ def test_heartbeat_workers_need_a_short_and_unique_name() -> None:
 def test_a_custom_login_with_a_plain_text_credential_or_an_ignored_property_is_refused(
     config: dict[str, str], wanted: set[str]
 ) -> None:
-    login = {"authentication": {"type": "custom", "config": {"sasl.mechanism": "X", **config}}}
+    complete = {"sasl.mechanism": "X", "sasl.jaas.config": "x required;"}
+    login = {"authentication": {"type": "custom", "config": {**complete, **config}}}
     assert refused("1.2", login, login) == wanted
+
+
+_PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        pytest.param({"sasl.mechanism": "PLAIN"}, ["`sasl.jaas.config` is missing"], id="no module"),
+        pytest.param({"sasl.jaas.config": f"{_PLAIN} required;"}, ["`sasl.mechanism` is missing"], id="no mechanism"),
+        pytest.param(
+            {"sasl.mechanism": "PLAIN", "sasl.jaas.config": f'{_PLAIN} required username="m"'},
+            ["`sasl.jaas.config` does not end with `;`"],
+            id="no semicolon",
+        ),
+        pytest.param(
+            {"sasl.mechanism": "PLAIN", "sasl.jaas.config": f'{_PLAIN} username="m";'},
+            ["`sasl.jaas.config` has no control flag after the class"],
+            id="no control flag",
+        ),
+        pytest.param(
+            {"sasl.mechanism": "PLAIN", "sasl.jaas.config": f"{_PLAIN};"},
+            ["`sasl.jaas.config` has no control flag after the class"],
+            id="a class alone",
+        ),
+        pytest.param({}, ["`sasl.jaas.config` is missing"], id="nothing"),
+        pytest.param(
+            {"sasl.mechanism": "PLAIN", "sasl.jaas.config": f'{_PLAIN} REQUIRED\n username="m" ;\n'}, [], id="lines"
+        ),
+        pytest.param({"sasl.mechanism": "PLAIN", "sasl.jaas.config": "${secret:login:jaas}"}, [], id="a Secret"),
+        pytest.param(
+            {"sasl.mechanism": "PLAIN", "sasl.jaas.config": f"{_PLAIN} ${{secret:login:rest}}"},
+            [],
+            id="half in a Secret",
+        ),
+        pytest.param(
+            {"sasl.jaas.config": "com.sun.security.auth.module.Krb5LoginModule required;"}, [], id="Kerberos by default"
+        ),
+    ],
+)
+def test_a_custom_login_that_kafka_cannot_parse_is_refused(config: dict[str, str], said: list[str]) -> None:
+    source = a_cluster(authentication={"type": "custom", "config": config})
+    topology = a_topology(clusters={"useast": source, "uswest": a_cluster("us-west-2")})
+    found = [problem for problem in check_topology(parse_topology(topology)) if problem.severity is Severity.ERROR]
+    assert [(problem.code, problem.what) for problem in found] == [("custom-login-incomplete", what) for what in said]
+
+
+def test_a_login_without_sasl_needs_no_login_module() -> None:
+    login = {"authentication": {"type": "custom", "sasl": False, "config": {"ssl.keystore.type": "PEM"}}}
+    assert refused("1.2", login, login) == set()
 
 
 @pytest.mark.parametrize(("strimzi", "wanted"), [("0.45", {"strimzi-too-old"}), ("0.48", set()), ("v1", set())])
 def test_a_custom_login_is_refused_for_operators_that_do_not_support_it(strimzi: str, wanted: set[str]) -> None:
-    login = {"authentication": {"type": "custom", "config": {"sasl.mechanism": "X"}}}
+    login = {"authentication": {"type": "custom", "config": {"sasl.mechanism": "X", "sasl.jaas.config": "x required;"}}}
     assert refused(strimzi, login, login, connectors=WITHOUT_HEARTBEATS) == wanted
 
 

@@ -55,7 +55,10 @@ READ = {
     ),
     "a login in the configuration of a cluster": (of_source(LOGIN), f"mm2{NONE}", "owned-property"),
     "a login in the configuration of a connector": (
-        of_connector("{source.cluster.security.protocol: SASL_SSL, source.cluster.sasl.mechanism: X}"),
+        of_connector(
+            "{source.cluster.security.protocol: SASL_SSL, source.cluster.sasl.mechanism: X, "
+            "source.cluster.sasl.jaas.config: a.Module required;}"
+        ),
         "0 errors",
         "owned-property",
     ),
