@@ -21,6 +21,10 @@ from components.kafka.topic_names import LONGEST_NAME, PATTERN_CHARACTERS, TOPIC
 
 _SIMPLE_PATTERN = "use a name, or a pattern of letters and `.`, `*`, `+`, `?`, `|`, `(…)` and `[…]`."
 _IN_PATTERNS = frozenset({*TOPIC_CHARACTERS, *PATTERN_CHARACTERS, *"&!=<>:"})
+#: An escape, or a class; `operator` is one that has no meaning in it.
+_CLASS = re.compile(
+    r"\\.|\[(?!\^)(?:\\.|[^]\\|*+?(){}])*(?P<operator>[|*+?(){}])?(?:\\.|[^]\\])*\]|\[\^(?:\\.|[^]\\])*\]"
+)
 #: Separators in names.
 _SEPARATORS = ("-", "_", ".")
 
@@ -34,6 +38,7 @@ def check_selections(flow: ExpandedFlow) -> Iterator[Problem]:
     yield from _check_flags(flow)
     yield from _check_beginnings(flow)
     yield from _check_repeated(flow)
+    yield from _check_parts(flow)
     if all(problem.severity is Severity.WARNING for problem in bad):
         internal = list(_check_internal(flow))
         yield from internal
@@ -93,6 +98,33 @@ def _check_beginnings(flow: ExpandedFlow) -> Iterator[Problem]:
                 f"An entry must match the whole name, so it does not match `{name}eu`.",
                 f"write `{meant}.*`, or ignore this if the whole name is `{name}`.",
             )
+
+
+def _check_parts(flow: ExpandedFlow) -> Iterator[Problem]:
+    """No part of a topic pattern is a character that no topic name contains."""
+    for key, entries in pattern_lists(flow.settings).items():
+        for where, pattern in _entries(flow, {} if key.startswith("groups") else {key: entries}):
+            selects_nothing = key.endswith("topics") and selects_no_topic(pattern, ())
+            if is_name(pattern) or selects_nothing or pattern_error(pattern) or written_as_glob(pattern):
+                continue
+            in_class = next((found for found in _CLASS.finditer(pattern) if found["operator"]), None)
+            strange = next((character for character in _CLASS.sub("", pattern) if character not in _IN_PATTERNS), None)
+            if in_class is not None:
+                yield _operator_in_class(where, pattern, in_class)
+            elif strange is not None:
+                why = "No topic name contains it, so the part of the pattern with it matches nothing."
+                yield warning(where, "part-never-matches", f"`{pattern}` has `{strange}`", why, "correct or remove it.")
+
+
+def _operator_in_class(where: str, pattern: str, found: re.Match[str]) -> Problem:
+    group = f"{pattern[: found.start()]}({found[0][1:-1]}){pattern[found.end() :]}"
+    return warning(
+        where,
+        "part-never-matches",
+        f"`{found[0]}` of `{pattern}` has `{found['operator']}`, which no topic name contains",
+        "Between brackets, each character stands for itself, and together they match one character of a name.",
+        f"write `{group}` if a group was meant; otherwise remove `{found['operator']}`.",
+    )
 
 
 def _check_repeated(flow: ExpandedFlow) -> Iterator[Problem]:

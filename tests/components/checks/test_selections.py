@@ -84,3 +84,36 @@ def test_a_pattern_that_cannot_be_judged_does_not_hide_a_mistake_in_another_entr
 )
 def test_a_regex_flag_is_reported_only_if_another_entry_follows_it(topics: list[str], codes: list[str]) -> None:
     assert [code for code, _ in reported(topics=topics)] == codes
+
+
+@pytest.mark.parametrize(
+    ("pattern", "remedy"),
+    [
+        (r"[b\..*]", r"write `(b\..*)` if a group was meant; otherwise remove `*`."),
+        ("orders-[eu|us]", "write `orders-(eu|us)` if a group was meant; otherwise remove `|`."),
+        ("[a-z]+-[eu?].*", "write `[a-z]+-(eu?).*` if a group was meant; otherwise remove `?`."),
+        ("orders.*|pay/.*", "correct or remove it."),
+        ("(orders|pay ments).*", "correct or remove it."),
+    ],
+)
+@pytest.mark.parametrize("key", ["topics", "topicsExclude"])
+def test_a_part_of_a_pattern_that_matches_no_topic_is_reported(key: str, pattern: str, remedy: str) -> None:
+    topology = parse_topology(a_topology(a_flow(**{"topics": ["ledger"], key: ["ledger", pattern][key != "topics" :]})))
+    found = [(problem.code, problem.severity.value, problem.remedy) for problem in check_topology(topology)]
+    assert found == [("part-never-matches", "warning", remedy)]
+
+
+def test_an_exclusion_that_matches_no_topic_at_all_is_reported() -> None:
+    assert reported(topicsExclude=["orders/.*"]) == [("part-never-matches", "topicsExclude.0")]
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["[a-z]+", "orders-[0-9][0-9]?", "[^*]+", r"orders-[\w.]+", "x[.]y.*", "(eu|us)-(?!a).*", r"a\.(b|c)*", "[]a]+x"],
+)
+def test_a_class_or_a_group_that_topic_names_can_match_is_accepted(pattern: str) -> None:
+    assert [code for code, _ in reported(topics=[pattern]) if code != "pattern-not-judged"] == []
+
+
+def test_a_class_in_a_pattern_of_groups_may_have_any_character() -> None:
+    assert reported(groups=["checkout[-|]eu"]) == []
