@@ -23,7 +23,15 @@ def check_production(flow: ExpandedFlow) -> Iterator[Problem]:
     yield from _check_image(flow)
     yield from _check_annotations(flow)
     namespace = namespace_name(flow.owner, flow.settings)
-    if namespace in _OF_KUBERNETES:
+    if namespace in {"default", *_OF_KUBERNETES} and flow.settings.namespace.create:
+        yield Problem(
+            flow.where("namespace.create"),
+            "namespace-of-kubernetes",
+            f"the stack creates the namespace `{namespace}`",
+            "Every Kubernetes cluster has this namespace, so `up` would fail.",
+            "give the flow a namespace of its own, or set `create: false`.",
+        )
+    elif namespace in _OF_KUBERNETES:
         yield warning(
             flow.where("namespace.name"),
             "namespace-of-kubernetes",

@@ -56,6 +56,13 @@ def test_a_setting_that_does_not_suit_production_is_a_warning(flow: dict[str, An
     assert reported(**flow) == [("warning", code, where)]
 
 
+@pytest.mark.parametrize("name", ["default", "kube-system"])
+def test_a_namespace_that_every_cluster_has_cannot_be_created(name: str) -> None:
+    problem = ("error", "namespace-of-kubernetes", "namespace.create")
+    assert reported(namespace={"name": name}) == [problem]
+    assert reported(namespace={"name": "default", "create": False}) == []
+
+
 @pytest.mark.parametrize(
     ("flow", "where"),
     [
