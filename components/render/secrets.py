@@ -55,20 +55,46 @@ class ObjectReference:
 
 def references(text: str, namespace: str) -> set[ObjectReference]:
     """Return the objects that placeholders in a text name; `namespace` is that of the workers, the default."""
-    return {reference for reference, _ in keys_read(text, namespace)}
-
-
-def keys_read(text: str, namespace: str) -> set[tuple[ObjectReference, str]]:
-    """Return the same, each with a key that is read."""
     return {
-        (
-            ObjectReference(
-                _KINDS[placeholder["provider"]], placeholder["namespace"] or namespace, placeholder["name"]
-            ),
-            placeholder["key"],
-        )
+        ObjectReference(_KINDS[placeholder["provider"]], placeholder["namespace"] or namespace, placeholder["name"])
         for placeholder in _PLACEHOLDER.finditer(text)
     }
+
+
+#: A property's value from a Secret; the alias of the provider is free, but everybody's has this word in it.
+_FROM_SECRET = re.compile(r"\$\{[\w-]*secret[\w-]*:(?:([^/:}]+)/)?([^/:}]+):([^}]+)\}")
+#: Fields of Strimzi's resources with the key in the Secret that `secretName` beside them names.
+_KEY_FIELDS = ("certificate", "key", "password")
+#: The key of a Secret for pulling images.
+REGISTRIES = ".dockerconfigjson"
+
+
+def named_secrets(value: Any, namespace: str) -> Iterator[tuple[tuple[str, str], str]]:
+    """Yield the namespace and name of each Secret that a part of an object needs, with a key; "" if it names none."""
+    if isinstance(value, str):
+        for place, name, key in _FROM_SECRET.findall(value):
+            yield (place or namespace, name), key
+    elif isinstance(value, Mapping):
+        for name, keys in _secrets_of_pods(value):
+            for key in keys or [""]:
+                yield (namespace, name), key
+    for inner in value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ():
+        yield from named_secrets(inner, namespace)
+
+
+def _secrets_of_pods(value: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the Secrets that one part of an object names, each with its keys, unless they are optional."""
+    if isinstance(name := value.get("secretName"), str) and not value.get("optional"):
+        items = [item["key"] for item in value.get("items") or () if isinstance(item, Mapping) and "key" in item]
+        yield name, items + [value[field] for field in _KEY_FIELDS if isinstance(value.get(field), str)]
+    for field in ("secret", "secretKeyRef", "secretRef"):
+        named = value.get(field)
+        if isinstance(named, Mapping) and "name" in named and not named.get("optional"):
+            yield named["name"], [named["key"]] if "key" in named else []
+    for pulling in value.get("imagePullSecrets") or ():
+        yield (pulling["name"] if isinstance(pulling, Mapping) else pulling), [REGISTRIES]
+    if "secrets" in (value.get("resources") or ()):
+        yield from ((name, []) for name in value.get("resourceNames") or ())
 
 
 def names_here(named: set[ObjectReference], kind: Literal["Secret", "ConfigMap"], namespace: str) -> set[str]:

@@ -1,10 +1,8 @@
 """Compares two states of a stack: effects on replication, changed objects, and what the stack needs."""
 
-import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from components.changes.all_effects import all_effects
 from components.changes.deployment_state import DeploymentState
@@ -13,6 +11,7 @@ from components.contract.problems import CannotRunError, Place, Problem, Severit
 from components.contract.wording import number
 from components.flows.expansion import ExpandedFlow
 from components.render.planned_objects import Manifest
+from components.render.secrets import named_secrets
 from infra.deploy.promotion.rule.plan import FILE_NAME, declared_plan
 from infra.deploy.promotion.rule.plan_changes import plan_effects
 from infra.review.acls import needed_grants, unneeded_grants
@@ -52,7 +51,7 @@ def _required(snapshot: Snapshot, names: Iterable[str]) -> set[Identity]:
     for body in bodies:
         if namespace := body["metadata"].get("namespace"):
             needed.add(("Namespace", "", namespace))
-            needed |= {("Secret", namespace, secret) for secret in _secrets(body)}
+            needed |= {("Secret", *secret) for secret, _ in named_secrets(body, namespace)}
     return needed - set(_made(snapshot, bodies))
 
 
@@ -73,33 +72,6 @@ def _others_in(namespaces: Collection[str], snapshot: Snapshot) -> Iterator[str]
     for name, deployment in snapshot.deployments.items():
         if any(flow.namespace in namespaces for flow in deployment.flows):
             yield name
-
-
-#: A property's value from a Secret; the alias of the provider is free, but everybody's has this word in it.
-_FROM_SECRET = re.compile(r"\$\{[\w-]*secret[\w-]*:(?:[^/:}]+/)?([^/:}]+):")
-
-
-def _secrets(value: Any) -> Iterator[str]:
-    """Yield the Secrets anywhere in an object: for pods, for pulling images, in properties, and those that a Role lets
-    be read.
-    """
-    if isinstance(value, Mapping):
-        if "secretName" in value:
-            yield value["secretName"]
-        for key in ("secret", "secretKeyRef", "secretRef"):
-            if isinstance(named := value.get(key), Mapping) and "name" in named:
-                yield named["name"]
-        for pull_secret in value.get("imagePullSecrets") or ():
-            yield pull_secret["name"] if isinstance(pull_secret, Mapping) else pull_secret
-        if "secrets" in (value.get("resources") or ()):
-            yield from value.get("resourceNames", ())
-        for inner in value.values():
-            yield from _secrets(inner)
-    elif isinstance(value, list):
-        for entry in value:
-            yield from _secrets(entry)
-    elif isinstance(value, str):
-        yield from _FROM_SECRET.findall(value)
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from infra.stack.environment import stack_environment
 from infra.stack.session import OpenStack
 from infra.stack.settings import StackSettings
 from infra.stack.stack_checks import raise_by_gitops
-from infra.stack.validation_job import in_cluster
+from infra.stack.validation_job import in_cluster, stack_validation
 
 #: Takes a rendered object, and returns it as it should be registered.
 Change = Callable[[Mapping[str, Any]], Mapping[str, Any]]
@@ -102,7 +102,8 @@ def up(
 
 def _require_secrets(settings: StackSettings, api: KubernetesApi, flows: Sequence[ResolvedFlow], say: Say) -> None:
     environment = stack_environment(settings)
-    for sentence in require_secrets(api, flows, environment.awaited_users(), environment.kubernetes_access()):
+    users, jobs = environment.awaited_users(), stack_validation(settings, flows)
+    for sentence in require_secrets(api, flows, users, environment.kubernetes_access(), jobs):
         say(sentence)
 
 

@@ -10,6 +10,8 @@ from components.contract.problems import CannotRunError
 from components.flows.resolved import ResolvedFlow, resolve_flows
 from components.render.kafka_users import kafka_user_objects
 from components.render.planned_objects import PlannedObject
+from components.render.validation_jobs import validation_objects
+from components.topology.in_cluster import InCluster
 from components.topology.parsing import parse_topology
 from infra.deploy.engine import deployment
 from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
@@ -123,6 +125,29 @@ def test_secrets_of_transforms_and_patterns_of_keys_are_needed_too() -> None:
     assert refused(_Holding(held), [flow]).detail.splitlines() == [
         "  kubectl --namespace mirror-orders create secret generic mine --from-file=token=FILE",
         "  kubectl --namespace mirror-orders create secret generic uswest-ca --from-file=all.pem=FILE",
+    ]
+
+
+def test_secrets_of_the_validation_in_the_cluster_are_needed_too() -> None:
+    login = {"type": "plain", "username": "job", "password": {"secret": "job", "key": "password"}}
+    flow = a_resolved_flow(clusters(validation={"authentication": login}))
+    asked = InCluster.model_validate({"image": "r.example.com/job@sha256:" + "0" * 64, "imagePullSecret": "pull"})
+    workers = {
+        f"{alias}-{kind}": [key]
+        for alias in ("useast", "uswest")
+        for kind, key in (("ca", "ca.crt"), ("mirror", "password"))
+    }
+    jobs = validation_objects([flow], "prod", asked)
+    with pytest.raises(CannotRunError) as caught:
+        list(require_secrets(_Holding(workers), [flow], (), ANY, jobs))
+    assert (caught.value.what, caught.value.why) == (
+        "Secret mirror-orders/job does not exist; Secret mirror-orders/pull does not exist",
+        "The validation job does not start without them, and nothing is proven.",
+    )
+    assert caught.value.detail.splitlines() == [
+        "  kubectl --namespace mirror-orders create secret generic job --from-file=FOLDER",
+        "  kubectl --namespace mirror-orders create secret generic pull --type=kubernetes.io/dockerconfigjson "
+        "--from-file=.dockerconfigjson=FILE",
     ]
 
 
