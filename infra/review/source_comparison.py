@@ -154,7 +154,7 @@ def _label(replication: Imported) -> str:
 
 def _successor(running: Imported, current: Snapshot) -> Deployment | None:
     """Return the deployment with the same workers, else with a connector of the same name. Where no object was read,
-    return the one with the name of the replication, else the only one between clusters of the same aliases.
+    return the one with the name of the replication; for a dedicated MirrorMaker, else the only one between its aliases.
     """
     workers, *connectors = (identity(read.body) for read in running.read)
     declared = [
@@ -172,7 +172,8 @@ def _successor(running: Imported, current: Snapshot) -> Deployment | None:
             for deployment, _ in declared
             if ends in {(flow.settings.source, flow.settings.target) for flow in deployment.flows}
         ]
-        same += between if len(between) == 1 else []
+        # Connectors that Connect reports have names of their own, by which they keep running.
+        same += between if len(between) == 1 and not any(read.label for read in running.read) else []
     return next(iter((*same, *(deployment for deployment, own in declared if own & {*connectors}))), None)
 
 

@@ -340,3 +340,9 @@ def test_connectors_of_a_mirror_maker_that_was_not_read_are_not_judged() -> None
     answer = CliRunner().invoke(app, ["diff", "--against", "-"], input=json.dumps({"name": name, "config": config}))
     assert "none known, 1 change not judged" in answer.output
     assert "and not compared: KafkaMirrorMaker2 kafka/mm2." in " ".join(answer.output.split())
+
+
+@pytest.mark.usefixtures("flow")
+def test_connectors_of_other_names_keep_running_and_are_not_what_the_stack_replaces() -> None:
+    _, stack = diff("--against", "-", text=as_answer(connectors()).replace('"mirror-', '"other-'))
+    assert [code for code, _ in told(stack)] == ["runs-beside", "replication-added"]
