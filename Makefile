@@ -34,13 +34,15 @@ help:
 
 setup: $(READY)
 
-$(READY): requirements.txt pyproject.toml
+$(READY): requirements.txt pyproject.toml setup.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "$(PYTHON) is older than Python 3.11; run: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)" >&2; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 	@echo "installing the pinned requirements (a minute or two)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@# Type checkers and editors do not ask the import system: they find the package by links of its name.
+	@$(BIN)/python -c "from kafka_replication.infra.machine.paths import link_package; link_package('.', '$(VENV)/src')"
 	@touch $(READY)
 
 demo: $(READY)

@@ -3,10 +3,10 @@
 import sys
 from pathlib import Path
 
-# The engine runs this folder as the program; the packages beside it are found from the repository's root.
-sys.path[0] = str(Path(__file__).resolve().parent.parent)
+# The engine runs this folder as the program; its packages must not be found as others of their names, as `kubernetes`.
+del sys.path[0]
 
-from infra.program import deploy
-from infra.stack.project import find_project
+from kafka_replication.infra.program import deploy
+from kafka_replication.infra.stack.project import find_project
 
 deploy(find_project(Path.cwd()).stacks)

@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pulumi
 
-from components.contract.problems import CannotRunError, RefusedError, ReplicationError, raise_errors
-from components.flows.resolved import model_digest
-from components.render.deployments import flow_outputs
-from components.render.job_parameters import job_parameters
-from components.resources.whole_topology import WholeTopologyArgs, register_topology
-from infra.deploy.promotion.rule.evidence import unproven
-from infra.stack.other_stacks import check_other_stacks
-from infra.stack.session import OpenStack
-from infra.stack.settings import ALLOW_UNPROVEN, PROJECT, StackSettings, deployed_settings
-from infra.stack.stack_checks import raise_by_gitops
-from infra.stack.validation_job import in_cluster, spark_of_the_job
+from kafka_replication.components.contract.problems import CannotRunError, RefusedError, ReplicationError, raise_errors
+from kafka_replication.components.flows.resolved import model_digest
+from kafka_replication.components.render.deployments import flow_outputs
+from kafka_replication.components.render.job_parameters import job_parameters
+from kafka_replication.components.resources.whole_topology import WholeTopologyArgs, register_topology
+from kafka_replication.infra.deploy.promotion.rule.evidence import unproven
+from kafka_replication.infra.stack.other_stacks import check_other_stacks
+from kafka_replication.infra.stack.session import OpenStack
+from kafka_replication.infra.stack.settings import ALLOW_UNPROVEN, PROJECT, StackSettings, deployed_settings
+from kafka_replication.infra.stack.stack_checks import raise_by_gitops
+from kafka_replication.infra.stack.validation_job import in_cluster, spark_of_the_job
 
 
 def deploy(stacks: Path, allow_unproven: str | None = None, *, moves_checked: bool = False) -> None:
@@ -71,7 +71,7 @@ def unfinished_move(stack: OpenStack) -> RefusedError | None:
     Raises CannotRunError if the cluster cannot be asked.
     """
     # Loading a client takes longer than the rest of the program, and `replicate` has already asked.
-    from infra.kubernetes.preconditions import require_no_unfinished_move
+    from kafka_replication.infra.kubernetes.preconditions import require_no_unfinished_move
 
     try:
         require_no_unfinished_move(stack.kubernetes, stack.name, stack.flows)

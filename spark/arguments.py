@@ -3,9 +3,9 @@
 import argparse
 from pathlib import Path
 
-from components.contract.report import Depth
-from components.contract.spark_conf import DRIVER_HEAP, why_not_conf
-from spark.read.sessions import SessionOptions
+from kafka_replication.components.contract.report import Depth
+from kafka_replication.components.contract.spark_conf import DRIVER_HEAP, why_not_conf
+from kafka_replication.spark.read.sessions import SessionOptions
 
 EXAMPLE = """example:
   python spark/validate.py --parameters params.json --flow orders --report report.json --publish

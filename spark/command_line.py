@@ -9,17 +9,17 @@ from pathlib import Path
 from pydantic import ValidationError
 from rich.console import Console
 
-from components.contract.parameters import FlowParameters, Parameters, UnsupportedAuthentication
-from components.contract.problems import CannotRunError
-from components.contract.published_verdict import History
-from components.contract.report import EXIT_CODES, Depth, Report, Verdict, why_not_published
-from components.kafka.patterns import pattern_error
-from spark.arguments import parser, session_options
-from spark.job import Options, run
-from spark.read.kubernetes import await_connectors, published_history
-from spark.read.sessions import SessionOptions
-from spark.report.printing import print_report, report_text
-from spark.report.publish import publish
+from kafka_replication.components.contract.parameters import FlowParameters, Parameters, UnsupportedAuthentication
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.contract.published_verdict import History
+from kafka_replication.components.contract.report import EXIT_CODES, Depth, Report, Verdict, why_not_published
+from kafka_replication.components.kafka.patterns import pattern_error
+from kafka_replication.spark.arguments import parser, session_options
+from kafka_replication.spark.job import Options, run
+from kafka_replication.spark.read.kubernetes import await_connectors, published_history
+from kafka_replication.spark.read.sessions import SessionOptions
+from kafka_replication.spark.report.printing import print_report, report_text
+from kafka_replication.spark.report.publish import publish
 
 
 def main(argv: list[str] | None = None, session: SessionOptions | None = None) -> int:
@@ -60,7 +60,7 @@ def main(argv: list[str] | None = None, session: SessionOptions | None = None) -
 def page_writer() -> Callable[[Report, Mapping[str, History]], str]:
     """Return the function that makes a report's page; raises CannotRunError without Jinja2, before the job runs."""
     try:
-        from spark.report.page import page
+        from kafka_replication.spark.report.page import page
     except ImportError as error:
         what = f"{error.name} is not installed"
         why = "The page that --html names is made with Jinja2."

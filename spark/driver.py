@@ -1,4 +1,4 @@
-"""Starts the validation job in a driver pod that Spark created: `python -m spark.driver driver …`.
+"""Starts the validation job in a driver pod that Spark created: `python -m kafka_replication.spark.driver driver …`.
 
 In cluster mode spark-submit creates the pod and appends these arguments to its command; a file holds the settings of
 the session. The job then runs as in any other pod: it starts its own JVM, and executors once it needs them.
@@ -12,8 +12,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from components.contract.spark_conf import DRIVER_HEAP
-from spark.read.sessions import SessionOptions, begin_jvm
+from kafka_replication.components.contract.spark_conf import DRIVER_HEAP
+from kafka_replication.spark.read.sessions import SessionOptions, begin_jvm
 
 #: The only application of this image.
 APPLICATION = "validate.py"
@@ -81,7 +81,7 @@ def main(arguments: list[str]) -> int:
         return _WRONG_USE
     # As in validate.py.
     begin_jvm(options)
-    from spark.command_line import entry
+    from kafka_replication.spark.command_line import entry
 
     return entry(given, options)
 

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from components.flows.resolved import ResolvedFlow, resolve_flows
-from components.topology.model import Topology
-from components.topology.parsing import parse_topology
+from kafka_replication.components.flows.resolved import ResolvedFlow, resolve_flows
+from kafka_replication.components.topology.model import Topology
+from kafka_replication.components.topology.parsing import parse_topology
 
 
 def a_cluster(region: str = "us-east-1", **overrides: Any) -> dict[str, Any]:

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 
 from rich.console import Console
 
-from infra.local.artifacts import COLD_BUILD_SECONDS
-from infra.machine import paths
-from infra.machine.waiting import exclusive
+from kafka_replication.infra.local.artifacts import COLD_BUILD_SECONDS
+from kafka_replication.infra.machine import paths
+from kafka_replication.infra.machine.waiting import exclusive
 
 
 def without_limit() -> None:

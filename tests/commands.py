@@ -7,8 +7,8 @@ from io import StringIO
 
 import pytest
 
-from infra.commands import console
-from infra.commands.app import main
+from kafka_replication.infra.commands import console
+from kafka_replication.infra.commands.app import main
 from tests.repository import ROOT
 
 

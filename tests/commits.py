@@ -2,9 +2,9 @@
 
 from confluent_kafka import Consumer, TopicPartition
 
-from infra.local.acls import retried
-from infra.local.endpoints import APP, Region
-from infra.local.traffic import Positions
+from kafka_replication.infra.local.acls import retried
+from kafka_replication.infra.local.endpoints import APP, Region
+from kafka_replication.infra.local.traffic import Positions
 
 
 def commit(region: Region, group: str, offsets: Positions) -> None:

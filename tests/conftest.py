@@ -33,13 +33,13 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 from xdist.scheduler import LoadFileScheduling, LoadScopeScheduling  # type: ignore[import-untyped]  # it has no types
 
-from infra.local import stack
-from infra.local.endpoints import Endpoints
-from infra.machine import toolchain
-from infra.machine.jdk import class_archive, find_jdk
-from infra.machine.waiting import exclusive
-from infra.stack.project import local_folder
-from spark.read.sessions import SessionOptions, Spark, session, spark_jvm
+from kafka_replication.infra.local import stack
+from kafka_replication.infra.local.endpoints import Endpoints
+from kafka_replication.infra.machine import toolchain
+from kafka_replication.infra.machine.jdk import class_archive, find_jdk
+from kafka_replication.infra.machine.waiting import exclusive
+from kafka_replication.infra.stack.project import local_folder
+from kafka_replication.spark.read.sessions import SessionOptions, Spark, session, spark_jvm
 from tests.building import building, without_limit
 from tests.interrupts import tear_down
 from tests.quick import install_guard, is_quick, mark_process_tests

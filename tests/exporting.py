@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.request import Request, urlopen
 
-from infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 from tests.repository import ROOT
 
 SECONDS = 60
@@ -15,7 +15,7 @@ SECONDS = 60
 @contextmanager
 def exporter(*words: object, every_seconds: int = 3600) -> "Iterator[tuple[subprocess.Popen[str], str]]":
     """The running command and its address. Without `every_seconds`, no second look ends it in time."""
-    code = "from infra.commands.app import main; main()"
+    code = "from kafka_replication.infra.commands.app import main; main()"
     options = ["--listen", "127.0.0.1:0", "--every", str(every_seconds)]
     command = [sys.executable, "-c", code, "exporter", *map(str, words), *options]
     with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) as process:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from infra.machine.toolchain import GoTool, ensure_go_tool
+from kafka_replication.infra.machine.toolchain import GoTool, ensure_go_tool
 from tests.building import building
 
 ACTIONLINT = GoTool("actionlint", "1.7.12", "actionlint", "github.com/rhysd/actionlint/cmd/actionlint", "-version")

@@ -7,7 +7,7 @@ from typing import Any
 
 import psutil
 
-from infra.machine.waiting import DeadlineError, NotYetError, wait_for
+from kafka_replication.infra.machine.waiting import DeadlineError, NotYetError, wait_for
 
 _END_SECONDS = 15
 

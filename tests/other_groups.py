@@ -9,9 +9,9 @@ from contextlib import closing, contextmanager
 from confluent_kafka import Consumer, KafkaException, ShareConsumer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from components.clients.errors import PASSING
-from infra.local.endpoints import ADMIN, Region
-from infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.components.clients.errors import PASSING
+from kafka_replication.infra.local.endpoints import ADMIN, Region
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 
 _HEARTBEAT, _CORRELATION, _SECONDS = 88, 1, 30
 _JOIN, _LEAVE = 0, -1

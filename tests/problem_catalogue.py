@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from components.contract.problems import Problem
+from kafka_replication.components.contract.problems import Problem
 from tests import problem_examples
 from tests.infra import test_bad_input
 from tests.infra.deploy.promotion import test_bad_plans

@@ -17,8 +17,8 @@ from unittest.mock import patch
 
 import pytest
 
-from components.contract.problems import CannotRunError, Problem
-from infra.onboard.importing.left_out import LeftOut
+from kafka_replication.components.contract.problems import CannotRunError, Problem
+from kafka_replication.infra.onboard.importing.left_out import LeftOut
 from tests.repository import ROOT
 
 Messages = dict[str, list[str]]

@@ -18,13 +18,13 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from typer.core import TyperGroup
 
-from components.contract import exported_series
-from components.render.monitoring import monitoring_objects
-from components.topology.in_cluster import InCluster
-from components.topology.model import Topology
-from components.topology.parsing import parse_topology
-from infra.commands.app import COMMANDS, app
-from infra.deploy.promotion.rule.plan import PromotionPlan
+from kafka_replication.components.contract import exported_series
+from kafka_replication.components.render.monitoring import monitoring_objects
+from kafka_replication.components.topology.in_cluster import InCluster
+from kafka_replication.components.topology.model import Topology
+from kafka_replication.components.topology.parsing import parse_topology
+from kafka_replication.infra.commands.app import COMMANDS, app
+from kafka_replication.infra.deploy.promotion.rule.plan import PromotionPlan
 from tests import problem_catalogue
 from tests.builders import a_flow, a_topology
 from tests.infra.onboard.importing import table as imports

@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 from tests.repository import ROOT
 
 pytestmark = pytest.mark.process

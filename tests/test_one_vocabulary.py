@@ -12,17 +12,23 @@ from typing import Any, cast
 
 import pytest
 
-from components.clients.reader import KafkaReader
-from components.kafka.mirror_records import Checkpoint, Checkpoints
-from components.kafka.offset_syncs import is_left_untranslated
-from components.kafka.positions import OffsetRange, TopicPartition
-from components.render.job_parameters import flow_parameters
-from infra.operate.status import kafka_facts
-from spark.checks import connector_progress
-from spark.checks.offsets import readings
-from spark.checks.offsets.checkpoints import Patience, position_findings
-from spark.checks.offsets.translation import Candidates, Position, RecordDigest, TranslatedRecord, prove
-from spark.read.flows import OpenFlow
+from kafka_replication.components.clients.reader import KafkaReader
+from kafka_replication.components.kafka.mirror_records import Checkpoint, Checkpoints
+from kafka_replication.components.kafka.offset_syncs import is_left_untranslated
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.components.render.job_parameters import flow_parameters
+from kafka_replication.infra.operate.status import kafka_facts
+from kafka_replication.spark.checks import connector_progress
+from kafka_replication.spark.checks.offsets import readings
+from kafka_replication.spark.checks.offsets.checkpoints import Patience, position_findings
+from kafka_replication.spark.checks.offsets.translation import (
+    Candidates,
+    Position,
+    RecordDigest,
+    TranslatedRecord,
+    prove,
+)
+from kafka_replication.spark.read.flows import OpenFlow
 from tests.builders import a_resolved_flow
 from tests.spark import forging
 from tests.spark.forging import Written

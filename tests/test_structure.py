@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-import components
-from components import public
+import kafka_replication
+from kafka_replication.components import public
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = [*ROOT.glob("infra/**/*.py"), *ROOT.glob("components/**/*.py"), *ROOT.glob("spark/**/*.py")]
@@ -70,7 +70,7 @@ ENTERED_BY = {
 #: The entries in the root of the repository. No command may add others.
 IN_THE_ROOT = {
     *(".ci", ".github", ".gitignore", "LICENSE", "Makefile", "Pulumi.yaml", "README.md", "components", "infra"),
-    *("pyproject.toml", "requirements.txt", "spark", "stacks", "tests"),
+    *("pyproject.toml", "requirements.txt", "setup.py", "spark", "stacks", "tests"),
 }
 #: What the validation job may import of ours, beside itself.
 SPARK_IMPORTS = ("components.kafka", "components.contract", "components.clients")
@@ -85,11 +85,12 @@ def imports_of(source: Path) -> set[str]:
 
 def names_in(node: ast.AST) -> set[str]:
     """The modules that a statement imports, and the objects that it imports from them."""
+    names = set()
     if isinstance(node, ast.Import):
-        return {alias.name for alias in node.names}
+        names = {alias.name for alias in node.names}
     if isinstance(node, ast.ImportFrom) and node.module:
-        return {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return set()
+        names = {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return {name.removeprefix("kafka_replication.") for name in names}
 
 
 def is_within(module: str, *packages: str) -> bool:
@@ -169,7 +170,7 @@ def test_every_package_is_listed_in_the_layers() -> None:
             module_of(source)
             for source in ROOT.glob(f"{top}/*/**/*.py")
             if layer_of(module_of(source), top, layers) is None
-        } - {"infra.deploy.promotion"}
+        } - {"infra.deploy.promotion", "components.package"}
         assert not homeless
 
 
@@ -183,16 +184,16 @@ def test_the_public_surface_offers_exactly_its_listed_names() -> None:
     names = {name for name in vars(public) if not name.startswith("_")}
     assert len(names) == 21
     for name in names:
-        assert getattr(components, name).__name__ == name
-    with pytest.raises(AttributeError, match="'components' has no attribute 'nothing'"):
-        components.nothing  # type: ignore[attr-defined]  # noqa: B018
+        assert getattr(kafka_replication, name).__name__ == name
+    with pytest.raises(AttributeError, match="'kafka_replication' has no attribute 'nothing'"):
+        kafka_replication.nothing  # type: ignore[attr-defined]  # noqa: B018
 
 
 @pytest.mark.process
 def test_a_check_loads_neither_pulumi_nor_spark_nor_a_client() -> None:
     """These take seconds to load, and a check in an editor or a hook must not wait for them."""
     heavy = "{'confluent_kafka', 'kubernetes', 'pulumi', 'pyspark'}"
-    run = "from infra.commands.app import app; app(standalone_mode=False)"
+    run = "from kafka_replication.infra.commands.app import app; app(standalone_mode=False)"
     code = f"import sys; {run}; print({heavy} & set(sys.modules))"
     command = [sys.executable, "-c", code, "check", "prod-us-west-2", "local"]
     answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)

@@ -3,15 +3,19 @@
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from components.changes.continued_topics import remote_name_effects, source_offset_effects
-from components.changes.deployment_state import DeploymentState
-from components.changes.effect import Effect
-from components.changes.kubernetes_objects import monitoring_effects, namespace_and_user_effects, validation_effects
-from components.changes.offset_translation import translation_effects
-from components.changes.records import record_effects
-from components.changes.restarts import connector_effects, worker_effects
-from components.changes.stack_change import StackChange
-from components.changes.topics import topic_effects
+from kafka_replication.components.changes.continued_topics import remote_name_effects, source_offset_effects
+from kafka_replication.components.changes.deployment_state import DeploymentState
+from kafka_replication.components.changes.effect import Effect
+from kafka_replication.components.changes.kubernetes_objects import (
+    monitoring_effects,
+    namespace_and_user_effects,
+    validation_effects,
+)
+from kafka_replication.components.changes.offset_translation import translation_effects
+from kafka_replication.components.changes.records import record_effects
+from kafka_replication.components.changes.restarts import connector_effects, worker_effects
+from kafka_replication.components.changes.stack_change import StackChange
+from kafka_replication.components.changes.topics import topic_effects
 
 _THEMES = (
     topic_effects,

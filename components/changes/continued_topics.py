@@ -10,9 +10,9 @@ DefaultReplicationPolicy, IdentityReplicationPolicy.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from components.changes.effect import Effect, Impact, counted, listed, verb
-from components.changes.stack_change import ContinuedTopics, StackChange, same_cluster
-from components.changes.topics import into_existing
+from kafka_replication.components.changes.effect import Effect, Impact, counted, listed, verb
+from kafka_replication.components.changes.stack_change import ContinuedTopics, StackChange, same_cluster
+from kafka_replication.components.changes.topics import into_existing
 
 
 def source_offset_effects(change: StackChange) -> Iterator[Effect]:

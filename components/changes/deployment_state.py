@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from components.flows.operators import CLUSTER_LABEL
-from components.kafka.connectors import ROLE_OF_CLASS
-from components.kafka.patterns import alternatives
-from components.kafka.replication_policy import KNOWN_POLICIES, Policy, ReplicationPolicy
-from components.properties.values import value_text
-from components.render.connector_config import GUARD_FILTER
-from components.render.planned_objects import PART_OF, Manifest, ObjectRole
-from components.render.secrets import CONFIG_MAP_PROVIDER
-from components.render.validation_jobs import VALIDATION_KINDS
+from kafka_replication.components.flows.operators import CLUSTER_LABEL
+from kafka_replication.components.kafka.connectors import ROLE_OF_CLASS
+from kafka_replication.components.kafka.patterns import alternatives
+from kafka_replication.components.kafka.replication_policy import KNOWN_POLICIES, Policy, ReplicationPolicy
+from kafka_replication.components.properties.values import value_text
+from kafka_replication.components.render.connector_config import GUARD_FILTER
+from kafka_replication.components.render.planned_objects import PART_OF, Manifest, ObjectRole
+from kafka_replication.components.render.secrets import CONFIG_MAP_PROVIDER
+from kafka_replication.components.render.validation_jobs import VALIDATION_KINDS
 
 
 @dataclass(frozen=True)

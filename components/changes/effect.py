@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from components.contract.wording import named, number
-from components.kafka.topic_names import is_name
+from kafka_replication.components.contract.wording import named, number
+from kafka_replication.components.kafka.topic_names import is_name
 
 _NAMED_AT_MOST = 5
 

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from components.changes.deployment_state import DeployedConnector, DeploymentState
-from components.changes.effect import Effect, Impact, listed
-from components.changes.stack_change import StackChange, effects_on_sources
-from components.contract.wording import number
-from components.render.metrics import FORMS
-from components.render.planned_objects import Manifest
+from kafka_replication.components.changes.deployment_state import DeployedConnector, DeploymentState
+from kafka_replication.components.changes.effect import Effect, Impact, listed
+from kafka_replication.components.changes.stack_change import StackChange, effects_on_sources
+from kafka_replication.components.contract.wording import number
+from kafka_replication.components.render.metrics import FORMS
+from kafka_replication.components.render.planned_objects import Manifest
 
 #: Properties that decide the names and labels of a source connector's metrics, with their defaults.
 _NAMES_METRICS = {"add.source.alias.to.metrics": "false", FORMS: "legacy"}

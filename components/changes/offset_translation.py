@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from components.changes.deployment_state import DeployedConnector
-from components.changes.effect import Effect, Impact, counted, listed, verb
-from components.changes.stack_change import StackChange, effects_on_sources, is_covered
+from kafka_replication.components.changes.deployment_state import DeployedConnector
+from kafka_replication.components.changes.effect import Effect, Impact, counted, listed, verb
+from kafka_replication.components.changes.stack_change import StackChange, effects_on_sources, is_covered
 
 _LAG = "offset.lag.max"
 _REFRESH = "refresh.groups.enabled"

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 
-from components.changes.deployment_state import DeployedConnector
-from components.changes.effect import Effect, Impact, counted, listed
-from components.changes.stack_change import StackChange, effects_on_sources
-from components.kafka.plugins import CONVERTER_KEYS
-from components.render.connector_config import RESERVED_NAMES
+from kafka_replication.components.changes.deployment_state import DeployedConnector
+from kafka_replication.components.changes.effect import Effect, Impact, counted, listed
+from kafka_replication.components.changes.stack_change import StackChange, effects_on_sources
+from kafka_replication.components.kafka.plugins import CONVERTER_KEYS
+from kafka_replication.components.render.connector_config import RESERVED_NAMES
 
 _ISOLATION = "source.consumer.isolation.level"
 _HEARTBEATS = "heartbeats.replication.enabled"

@@ -10,11 +10,11 @@ configuration), Connect's DistributedHerder, KIP-415, KIP-618.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from components.changes.deployment_state import DeployedConnector, DeployedWorkers
-from components.changes.effect import Effect, Impact, counted, listed, verb
-from components.changes.stack_change import StackChange
-from components.contract.wording import number
-from components.render.kafka_connect import EXACTLY_ONCE_SUPPORT
+from kafka_replication.components.changes.deployment_state import DeployedConnector, DeployedWorkers
+from kafka_replication.components.changes.effect import Effect, Impact, counted, listed, verb
+from kafka_replication.components.changes.stack_change import StackChange
+from kafka_replication.components.contract.wording import number
+from kafka_replication.components.render.kafka_connect import EXACTLY_ONCE_SUPPORT
 
 _REVISION = "credentials.revision"
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from components.changes.deployment_state import DeployedConnector, DeploymentState
-from components.changes.effect import Effect
-from components.kafka.overlap import Disjoint, SharedName, overlap_of_patterns
-from components.kafka.patterns import has_topic_characters_and_operators_only, matches
-from components.kafka.topic_names import ALWAYS_INTERNAL, is_name
+from kafka_replication.components.changes.deployment_state import DeployedConnector, DeploymentState
+from kafka_replication.components.changes.effect import Effect
+from kafka_replication.components.kafka.overlap import Disjoint, SharedName, overlap_of_patterns
+from kafka_replication.components.kafka.patterns import has_topic_characters_and_operators_only, matches
+from kafka_replication.components.kafka.topic_names import ALWAYS_INTERNAL, is_name
 
 _ANYTHING = ".*"
 #: How many names to try before coverage counts as undecided.

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from components.changes.deployment_state import DeployedConnector
-from components.changes.effect import Effect, Impact, counted, listed, verb
-from components.changes.stack_change import ContinuedTopics, StackChange, is_covered
-from components.kafka.overlap import Disjoint, overlap_of_patterns
-from components.kafka.topic_names import is_name
+from kafka_replication.components.changes.deployment_state import DeployedConnector
+from kafka_replication.components.changes.effect import Effect, Impact, counted, listed, verb
+from kafka_replication.components.changes.stack_change import ContinuedTopics, StackChange, is_covered
+from kafka_replication.components.kafka.overlap import Disjoint, overlap_of_patterns
+from kafka_replication.components.kafka.topic_names import is_name
 
 _REFRESH = "refresh.topics.enabled"
 

@@ -2,34 +2,47 @@
 
 from collections.abc import Iterator
 
-from components.checks.clusters import OLDEST_STRIMZI, check_addresses, check_clusters, check_operator
-from components.checks.connect_clusters import check_connect_clusters, check_resources
-from components.checks.double_replication import (
+from kafka_replication.components.checks.clusters import OLDEST_STRIMZI, check_addresses, check_clusters, check_operator
+from kafka_replication.components.checks.connect_clusters import check_connect_clusters, check_resources
+from kafka_replication.components.checks.double_replication import (
     check_double_replication,
     check_group_offsets,
     check_offsets_both_ways,
     check_two_paths,
 )
-from components.checks.heartbeats import check_heartbeat_clients, check_heartbeats
-from components.checks.kafka_users import check_declared_grants, check_kafka_users
-from components.checks.loops import check_guard_markers, check_halves, check_loops
-from components.checks.monitoring import check_monitoring
-from components.checks.names import check_aliases, check_inherited_names, check_names, check_namespaces
-from components.checks.production import check_production
-from components.checks.properties import check_losses, check_properties
-from components.checks.property_values import check_references
-from components.checks.replications import check_accepted_findings, check_mirrors, declares_its_clusters
-from components.checks.selections import check_own_classes, check_selections
-from components.checks.transform_settings import check_filters, check_predicates, check_transform_settings
-from components.checks.transforms import check_transforms
-from components.checks.tuning import check_tuning
-from components.checks.versions import check_versions
-from components.checks.worker_template import check_worker_template
-from components.contract.problems import Problem
-from components.flows.expansion import expand
-from components.flows.heartbeats import Heartbeats
-from components.flows.operators import StrimziApi, strimzi
-from components.topology.model import Topology
+from kafka_replication.components.checks.heartbeats import check_heartbeat_clients, check_heartbeats
+from kafka_replication.components.checks.kafka_users import check_declared_grants, check_kafka_users
+from kafka_replication.components.checks.loops import check_guard_markers, check_halves, check_loops
+from kafka_replication.components.checks.monitoring import check_monitoring
+from kafka_replication.components.checks.names import (
+    check_aliases,
+    check_inherited_names,
+    check_names,
+    check_namespaces,
+)
+from kafka_replication.components.checks.production import check_production
+from kafka_replication.components.checks.properties import check_losses, check_properties
+from kafka_replication.components.checks.property_values import check_references
+from kafka_replication.components.checks.replications import (
+    check_accepted_findings,
+    check_mirrors,
+    declares_its_clusters,
+)
+from kafka_replication.components.checks.selections import check_own_classes, check_selections
+from kafka_replication.components.checks.transform_settings import (
+    check_filters,
+    check_predicates,
+    check_transform_settings,
+)
+from kafka_replication.components.checks.transforms import check_transforms
+from kafka_replication.components.checks.tuning import check_tuning
+from kafka_replication.components.checks.versions import check_versions
+from kafka_replication.components.checks.worker_template import check_worker_template
+from kafka_replication.components.contract.problems import Problem
+from kafka_replication.components.flows.expansion import expand
+from kafka_replication.components.flows.heartbeats import Heartbeats
+from kafka_replication.components.flows.operators import StrimziApi, strimzi
+from kafka_replication.components.topology.model import Topology
 
 
 def check_topology(topology: Topology, *, whole: bool = True) -> Iterator[Problem]:

@@ -4,11 +4,11 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from itertools import combinations
 
-from components.checks.property_values import is_open_credential, open_credential
-from components.contract.problems import Problem, Severity, warning
-from components.flows.expansion import expand
-from components.flows.operators import strimzi
-from components.kafka.connections import (
+from kafka_replication.components.checks.property_values import is_open_credential, open_credential
+from kafka_replication.components.contract.problems import Problem, Severity, warning
+from kafka_replication.components.flows.expansion import expand
+from kafka_replication.components.flows.operators import strimzi
+from kafka_replication.components.kafka.connections import (
     LOGIN_CLASSES,
     LOGIN_MODULES,
     Server,
@@ -19,7 +19,7 @@ from components.kafka.connections import (
     refuses_empty_entries,
     servers,
 )
-from components.topology.clusters import (
+from kafka_replication.components.topology.clusters import (
     Authentication,
     Cluster,
     ConfigValue,
@@ -31,7 +31,7 @@ from components.topology.clusters import (
     SecretPattern,
     TlsAuthentication,
 )
-from components.topology.model import Topology
+from kafka_replication.components.topology.model import Topology
 
 #: The oldest operator whose resource definitions the rendered objects are tested against.
 OLDEST_STRIMZI = "0.45"

@@ -5,16 +5,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from components.checks.heartbeats import sending_workers
-from components.checks.property_values import is_open_credential, open_credential
-from components.contract.problems import Problem, warning
-from components.flows.expansion import ExpandedFlow, FlowShape
-from components.flows.naming import group_id, heartbeat_workers_name
-from components.kafka.connectors import EMIT_CHECKPOINTS
-from components.kafka.topic_names import is_name
-from components.properties.definitions import nearest
-from components.topology.model import Flow, Topology
-from components.topology.workers import Quota
+from kafka_replication.components.checks.heartbeats import sending_workers
+from kafka_replication.components.checks.property_values import is_open_credential, open_credential
+from kafka_replication.components.contract.problems import Problem, warning
+from kafka_replication.components.flows.expansion import ExpandedFlow, FlowShape
+from kafka_replication.components.flows.naming import group_id, heartbeat_workers_name
+from kafka_replication.components.kafka.connectors import EMIT_CHECKPOINTS
+from kafka_replication.components.kafka.topic_names import is_name
+from kafka_replication.components.properties.definitions import nearest
+from kafka_replication.components.topology.model import Flow, Topology
+from kafka_replication.components.topology.workers import Quota
 
 #: Compute resources that a ResourceQuota counts -> where a container declares them.
 _COUNTED = {

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from components.contract.problems import Problem, Severity, warning
-from components.contract.wording import named
-from components.flows.expansion import ExpandedFlow
-from components.flows.naming import replication_policy
-from components.flows.selections import each_source, group_selection, source_key, topic_selection
-from components.kafka.connectors import EMIT_CHECKPOINTS
-from components.kafka.cycles import Leg, LoopGuard
-from components.kafka.overlap import (
+from kafka_replication.components.contract.problems import Problem, Severity, warning
+from kafka_replication.components.contract.wording import named
+from kafka_replication.components.flows.expansion import ExpandedFlow
+from kafka_replication.components.flows.naming import replication_policy
+from kafka_replication.components.flows.selections import each_source, group_selection, source_key, topic_selection
+from kafka_replication.components.kafka.connectors import EMIT_CHECKPOINTS
+from kafka_replication.components.kafka.cycles import Leg, LoopGuard
+from kafka_replication.components.kafka.overlap import (
     Overlap,
     OverlappingPair,
     SharedName,
@@ -17,13 +17,13 @@ from components.kafka.overlap import (
     overlap_of_selections,
     pairs_that_overlap,
 )
-from components.kafka.patterns import Selection
-from components.kafka.replication_policy import Policy
-from components.kafka.transform_chains import Effects, chain_of, known_effects
-from components.kafka.two_paths import Path, TwoPaths, two_paths
-from components.render.alerts import translates
-from components.render.connector_config import marker_header, transform_properties
-from components.topology.model import Flow
+from kafka_replication.components.kafka.patterns import Selection
+from kafka_replication.components.kafka.replication_policy import Policy
+from kafka_replication.components.kafka.transform_chains import Effects, chain_of, known_effects
+from kafka_replication.components.kafka.two_paths import Path, TwoPaths, two_paths
+from kafka_replication.components.render.alerts import translates
+from kafka_replication.components.render.connector_config import marker_header, transform_properties
+from kafka_replication.components.topology.model import Flow
 
 
 def check_double_replication(flows: Sequence[ExpandedFlow]) -> Iterator[Problem]:

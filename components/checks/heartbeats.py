@@ -2,14 +2,19 @@
 
 from collections.abc import Iterator
 
-from components.contract.problems import Problem, warning
-from components.flows.expansion import ExpandedFlow
-from components.flows.operators import strimzi
-from components.flows.resolved import ResolvedFlow
-from components.render.connector_config import chooses_heartbeats
-from components.render.heartbeat_workers import ProducerConflict, heartbeat_workers, login_conflicts, producer_conflicts
-from components.topology.clusters import KeystoreTrust
-from components.topology.model import Topology
+from kafka_replication.components.contract.problems import Problem, warning
+from kafka_replication.components.flows.expansion import ExpandedFlow
+from kafka_replication.components.flows.operators import strimzi
+from kafka_replication.components.flows.resolved import ResolvedFlow
+from kafka_replication.components.render.connector_config import chooses_heartbeats
+from kafka_replication.components.render.heartbeat_workers import (
+    ProducerConflict,
+    heartbeat_workers,
+    login_conflicts,
+    producer_conflicts,
+)
+from kafka_replication.components.topology.clusters import KeystoreTrust
+from kafka_replication.components.topology.model import Topology
 
 
 def check_heartbeats(flow: ExpandedFlow) -> Iterator[Problem]:

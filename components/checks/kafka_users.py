@@ -3,13 +3,13 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from components.contract.problems import Problem, warning
-from components.flows.expansion import ExpandedFlow
-from components.flows.selections import topic_lists
-from components.kafka.name_prefixes import beginnings_of_entry
-from components.kafka.patterns import is_for_everything
-from components.kafka.replication_policy import Policy
-from components.topology.clusters import (
+from kafka_replication.components.contract.problems import Problem, warning
+from kafka_replication.components.flows.expansion import ExpandedFlow
+from kafka_replication.components.flows.selections import topic_lists
+from kafka_replication.components.kafka.name_prefixes import beginnings_of_entry
+from kafka_replication.components.kafka.patterns import is_for_everything
+from kafka_replication.components.kafka.replication_policy import Policy
+from kafka_replication.components.topology.clusters import (
     SUBDOMAIN,
     SUBDOMAIN_LENGTH,
     Cluster,
@@ -18,7 +18,7 @@ from components.topology.clusters import (
     kafka_principal,
     kafka_user_name,
 )
-from components.topology.model import Topology
+from kafka_replication.components.topology.model import Topology
 
 #: RFC 1123 subdomain.
 #: Longest common name of a certificate. Source: Strimzi KafkaUserModel.validateTlsUsername.

@@ -3,16 +3,21 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from components.checks.names import topic_too_long
-from components.contract.problems import Problem, warning
-from components.contract.wording import named
-from components.flows.expansion import ExpandedFlow
-from components.flows.naming import replication_policy
-from components.flows.selections import excluded_groups, excluded_topics, topic_lists, topic_selection
-from components.kafka.name_prefixes import beginnings
-from components.kafka.patterns import Selection, is_for_everything, pattern_error
-from components.kafka.replication_policy import HEARTBEATS_TOPIC
-from components.kafka.topic_names import LONGEST_NAME, collision_key, internal_by_ending, internal_topics
+from kafka_replication.components.checks.names import topic_too_long
+from kafka_replication.components.contract.problems import Problem, warning
+from kafka_replication.components.contract.wording import named
+from kafka_replication.components.flows.expansion import ExpandedFlow
+from kafka_replication.components.flows.naming import replication_policy
+from kafka_replication.components.flows.selections import excluded_groups, excluded_topics, topic_lists, topic_selection
+from kafka_replication.components.kafka.name_prefixes import beginnings
+from kafka_replication.components.kafka.patterns import Selection, is_for_everything, pattern_error
+from kafka_replication.components.kafka.replication_policy import HEARTBEATS_TOPIC
+from kafka_replication.components.kafka.topic_names import (
+    LONGEST_NAME,
+    collision_key,
+    internal_by_ending,
+    internal_topics,
+)
 
 #: A shorter common prefix is not evidence of what was meant.
 _SHORTEST_STEM = 3

@@ -14,12 +14,12 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from components.contract.problems import Problem, Severity
-from components.contract.wording import agreeing
-from components.flows.expansion import ExpandedFlow, FlowShape
-from components.flows.naming import replication_policy
-from components.flows.selections import all_topics, each_source, source_key, topic_selection
-from components.kafka.cycles import (
+from kafka_replication.components.contract.problems import Problem, Severity
+from kafka_replication.components.contract.wording import agreeing
+from kafka_replication.components.flows.expansion import ExpandedFlow, FlowShape
+from kafka_replication.components.flows.naming import replication_policy
+from kafka_replication.components.flows.selections import all_topics, each_source, source_key, topic_selection
+from kafka_replication.components.kafka.cycles import (
     Cycle,
     Leg,
     cycle_of_selections,
@@ -29,12 +29,12 @@ from components.kafka.cycles import (
     takes_longer_names,
     topic_that_circulates,
 )
-from components.kafka.overlap import Disjoint, overlap_of_selections
-from components.kafka.record_forms import Step
-from components.kafka.replication_policy import Policy
-from components.kafka.transform_chains import HeaderUse, headers_used
-from components.render.connector_config import marker_header
-from components.topology.model import Flow
+from kafka_replication.components.kafka.overlap import Disjoint, overlap_of_selections
+from kafka_replication.components.kafka.record_forms import Step
+from kafka_replication.components.kafka.replication_policy import Policy
+from kafka_replication.components.kafka.transform_chains import HeaderUse, headers_used
+from kafka_replication.components.render.connector_config import marker_header
+from kafka_replication.components.topology.model import Flow
 
 
 def check_loops(flows: Sequence[ExpandedFlow]) -> Iterator[Problem]:

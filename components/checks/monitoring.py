@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Iterator
 
-from components.checks.names import check_labels
-from components.contract.problems import Problem, warning
-from components.flows.expansion import ExpandedFlow, FlowShape
-from components.kafka.patterns import matches_any
-from components.render.alerts import translates
-from components.render.metrics import (
+from kafka_replication.components.checks.names import check_labels
+from kafka_replication.components.contract.problems import Problem, warning
+from kafka_replication.components.flows.expansion import ExpandedFlow, FlowShape
+from kafka_replication.components.kafka.patterns import matches_any
+from kafka_replication.components.render.alerts import translates
+from kafka_replication.components.render.metrics import (
     FAILED_TASKS,
     FORMS,
     NEW_NAMES,
@@ -16,8 +16,8 @@ from components.render.metrics import (
     reports_both,
     reports_new,
 )
-from components.topology.model import Topology
-from components.topology.workers import JmxMetrics, Metrics, ReporterMetrics
+from kafka_replication.components.topology.model import Topology
+from kafka_replication.components.topology.workers import JmxMetrics, Metrics, ReporterMetrics
 
 #: Without metrics of the workers, `monitoring` itself is a mistake.
 _AND_METRICS = ", and `connect.metrics: {type: jmxPrometheusExporter}` here."

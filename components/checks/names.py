@@ -5,10 +5,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from components.checks.heartbeats import sending_workers
-from components.contract.problems import Problem
-from components.flows.expansion import ExpandedFlow, FlowShape
-from components.flows.naming import (
+from kafka_replication.components.checks.heartbeats import sending_workers
+from kafka_replication.components.contract.problems import Problem
+from kafka_replication.components.flows.expansion import ExpandedFlow, FlowShape
+from kafka_replication.components.flows.naming import (
     STORAGE_ROLES,
     connect_name,
     connector_name,
@@ -18,16 +18,16 @@ from components.flows.naming import (
     replication_policy,
     storage_topic_name,
 )
-from components.flows.operators import CLUSTER_LABEL, USES_CONNECTOR_RESOURCES, strimzi
-from components.flows.selections import all_topics, source_parts
-from components.kafka.connectors import ConnectorRole
-from components.kafka.replication_policy import is_readable
-from components.kafka.topic_names import LONGEST_NAME, has_topic_characters_only, is_name
-from components.properties.definitions import nearest
-from components.render.planned_objects import MANAGED_BY, PART_OF
-from components.topology.clusters import LABEL, LABEL_LENGTH, SUBDOMAIN, SUBDOMAIN_LENGTH
-from components.topology.connectors import Connector
-from components.topology.model import Topology
+from kafka_replication.components.flows.operators import CLUSTER_LABEL, USES_CONNECTOR_RESOURCES, strimzi
+from kafka_replication.components.flows.selections import all_topics, source_parts
+from kafka_replication.components.kafka.connectors import ConnectorRole
+from kafka_replication.components.kafka.replication_policy import is_readable
+from kafka_replication.components.kafka.topic_names import LONGEST_NAME, has_topic_characters_only, is_name
+from kafka_replication.components.properties.definitions import nearest
+from kafka_replication.components.render.planned_objects import MANAGED_BY, PART_OF
+from kafka_replication.components.topology.clusters import LABEL, LABEL_LENGTH, SUBDOMAIN, SUBDOMAIN_LENGTH
+from kafka_replication.components.topology.connectors import Connector
+from kafka_replication.components.topology.model import Topology
 
 #: The longest derived name that must be a label is that of the REST API's Service. If the heartbeats of a
 #: KafkaMirrorMaker2 have their own workers, both names count.

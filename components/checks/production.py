@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from components.checks.names import label_maps
-from components.checks.property_values import is_open_credential, open_credential
-from components.contract.problems import Problem, warning
-from components.contract.wording import number
-from components.flows.expansion import ExpandedFlow
-from components.flows.naming import namespace_name
-from components.properties.values import value_text
-from components.topology.connectors import Connector
+from kafka_replication.components.checks.names import label_maps
+from kafka_replication.components.checks.property_values import is_open_credential, open_credential
+from kafka_replication.components.contract.problems import Problem, warning
+from kafka_replication.components.contract.wording import number
+from kafka_replication.components.flows.expansion import ExpandedFlow
+from kafka_replication.components.flows.naming import namespace_name
+from kafka_replication.components.properties.values import value_text
+from kafka_replication.components.topology.connectors import Connector
 
 #: Namespaces that belong to Kubernetes.
 _OF_KUBERNETES = frozenset({"kube-system", "kube-public", "kube-node-lease"})

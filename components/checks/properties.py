@@ -4,13 +4,13 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from components.checks.property_values import check_credential, check_hostnames, check_value
-from components.contract.problems import Problem, Severity, warning
-from components.flows.expansion import ExpandedFlow, FlowShape
-from components.kafka.replication_policy import Side
-from components.properties.clients import split_prefix
-from components.properties.definitions import CONNECTORS, Owner
-from components.properties.keys import (
+from kafka_replication.components.checks.property_values import check_credential, check_hostnames, check_value
+from kafka_replication.components.contract.problems import Problem, Severity, warning
+from kafka_replication.components.flows.expansion import ExpandedFlow, FlowShape
+from kafka_replication.components.kafka.replication_policy import Side
+from kafka_replication.components.properties.clients import split_prefix
+from kafka_replication.components.properties.definitions import CONNECTORS, Owner
+from kafka_replication.components.properties.keys import (
     STORAGE_CLIENTS,
     ClientProperty,
     KeyMeaning,
@@ -22,9 +22,9 @@ from components.properties.keys import (
     connector_key_meaning,
     worker_key_meaning,
 )
-from components.render.kafka_connect import EXACTLY_ONCE_SUPPORT, WORKER_OWNED
-from components.topology.clusters import Properties, PropertyValue
-from components.topology.model import ExactlyOnce, PrefixlessPair
+from kafka_replication.components.render.kafka_connect import EXACTLY_ONCE_SUPPORT, WORKER_OWNED
+from kafka_replication.components.topology.clusters import Properties, PropertyValue
+from kafka_replication.components.topology.model import ExactlyOnce, PrefixlessPair
 
 #: Properties that Strimzi sets from other fields of a KafkaConnector.
 #: Source: AbstractConnectorSpec.FORBIDDEN_PARAMETERS.

@@ -3,13 +3,13 @@
 import re
 from collections.abc import Iterator
 
-from components.contract.problems import Problem, warning
-from components.flows.expansion import ExpandedFlow
-from components.flows.naming import namespace_name
-from components.properties.definitions import Definition, PropertyType
-from components.properties.values import type_problem, value_text
-from components.render.secrets import ObjectReference, user_references
-from components.topology.clusters import Properties, PropertyValue
+from kafka_replication.components.contract.problems import Problem, warning
+from kafka_replication.components.flows.expansion import ExpandedFlow
+from kafka_replication.components.flows.naming import namespace_name
+from kafka_replication.components.properties.definitions import Definition, PropertyType
+from kafka_replication.components.properties.values import type_problem, value_text
+from kafka_replication.components.render.secrets import ObjectReference, user_references
+from kafka_replication.components.topology.clusters import Properties, PropertyValue
 
 #: Ending of a connector property that Kafka accepts with any number -> the value below 1 that works, and why others do
 #: not.

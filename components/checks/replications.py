@@ -2,12 +2,12 @@
 
 from collections.abc import Collection, Iterator, Sequence
 
-from components.contract.problems import Problem, warning
-from components.contract.report import ACCEPTABLE, NOT_ACCEPTABLE
-from components.flows.expansion import ExpandedFlow, expand
-from components.properties.definitions import nearest
-from components.topology.clusters import Model
-from components.topology.model import MirrorMaker2, MirrorSource, Topology
+from kafka_replication.components.contract.problems import Problem, warning
+from kafka_replication.components.contract.report import ACCEPTABLE, NOT_ACCEPTABLE
+from kafka_replication.components.flows.expansion import ExpandedFlow, expand
+from kafka_replication.components.properties.definitions import nearest
+from kafka_replication.components.topology.clusters import Model
+from kafka_replication.components.topology.model import MirrorMaker2, MirrorSource, Topology
 
 _WAYS = (frozenset({"source", "target"}), frozenset({"between"}), frozenset({"sources", "target"}))
 

@@ -3,12 +3,18 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from components.contract.problems import Problem, Severity, warning
-from components.flows.expansion import ExpandedFlow
-from components.flows.naming import offset_syncs_topic_name, replication_policy, storage_topic_name
-from components.flows.selections import each_source, excluded_groups, pattern_lists, topic_lists, topic_selection
-from components.kafka.overlap import selects_no_topic
-from components.kafka.patterns import (
+from kafka_replication.components.contract.problems import Problem, Severity, warning
+from kafka_replication.components.flows.expansion import ExpandedFlow
+from kafka_replication.components.flows.naming import offset_syncs_topic_name, replication_policy, storage_topic_name
+from kafka_replication.components.flows.selections import (
+    each_source,
+    excluded_groups,
+    pattern_lists,
+    topic_lists,
+    topic_selection,
+)
+from kafka_replication.components.kafka.overlap import selects_no_topic
+from kafka_replication.components.kafka.patterns import (
     Glob,
     flags_for_later_entries,
     matches,
@@ -16,8 +22,13 @@ from components.kafka.patterns import (
     pattern_error,
     written_as_glob,
 )
-from components.kafka.replication_policy import HEARTBEATS_TOPIC, KNOWN_POLICIES, POLICY_CLASSES, Policy
-from components.kafka.topic_names import LONGEST_NAME, PATTERN_CHARACTERS, TOPIC_CHARACTERS, is_name
+from kafka_replication.components.kafka.replication_policy import (
+    HEARTBEATS_TOPIC,
+    KNOWN_POLICIES,
+    POLICY_CLASSES,
+    Policy,
+)
+from kafka_replication.components.kafka.topic_names import LONGEST_NAME, PATTERN_CHARACTERS, TOPIC_CHARACTERS, is_name
 
 _SIMPLE_PATTERN = "use a name, or a pattern of letters and `.`, `*`, `+`, `?`, `|`, `(…)` and `[…]`."
 _IN_PATTERNS = frozenset({*TOPIC_CHARACTERS, *PATTERN_CHARACTERS, *"&!=<>:"})

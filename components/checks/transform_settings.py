@@ -9,14 +9,14 @@ import difflib
 import re
 from collections.abc import Iterator, Mapping
 
-from components.checks.property_values import check_value
-from components.contract.problems import Problem, warning
-from components.flows.expansion import ExpandedFlow
-from components.flows.naming import replication_policy
-from components.flows.selections import each_source, source_key, topic_selection
-from components.kafka.overlap import Disjoint, overlap_of_patterns
-from components.kafka.patterns import matches, pattern_error, written_as_glob
-from components.kafka.plugins import (
+from kafka_replication.components.checks.property_values import check_value
+from kafka_replication.components.contract.problems import Problem, warning
+from kafka_replication.components.flows.expansion import ExpandedFlow
+from kafka_replication.components.flows.naming import replication_policy
+from kafka_replication.components.flows.selections import each_source, source_key, topic_selection
+from kafka_replication.components.kafka.overlap import Disjoint, overlap_of_patterns
+from kafka_replication.components.kafka.patterns import matches, pattern_error, written_as_glob
+from kafka_replication.components.kafka.plugins import (
     CLASSES,
     FOR_KEY_OR_VALUE,
     KAFKA_TRANSFORMS,
@@ -26,16 +26,16 @@ from components.kafka.plugins import (
     full_class_name,
     simple_name,
 )
-from components.kafka.record_forms import Step, unmet
-from components.kafka.replication_policy import HEARTBEATS_TOPIC
-from components.kafka.topic_names import is_name
-from components.kafka.transform_chains import chain_of, filters_of_everything
-from components.properties.definitions import Definition, PropertyType, nearest, transform_definitions
-from components.properties.values import type_problem
-from components.render.connector_config import transform_properties
-from components.topology.clusters import Properties
-from components.topology.connectors import Converters, Transform
-from components.topology.model import Flow
+from kafka_replication.components.kafka.record_forms import Step, unmet
+from kafka_replication.components.kafka.replication_policy import HEARTBEATS_TOPIC
+from kafka_replication.components.kafka.topic_names import is_name
+from kafka_replication.components.kafka.transform_chains import chain_of, filters_of_everything
+from kafka_replication.components.properties.definitions import Definition, PropertyType, nearest, transform_definitions
+from kafka_replication.components.properties.values import type_problem
+from kafka_replication.components.render.connector_config import transform_properties
+from kafka_replication.components.topology.clusters import Properties
+from kafka_replication.components.topology.connectors import Converters, Transform
+from kafka_replication.components.topology.model import Flow
 
 _OF_KAFKA = "org.apache.kafka."
 _A_CLASS = Definition("type", PropertyType.CLASS)

@@ -4,15 +4,15 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from components.checks.property_values import check_credentials
-from components.contract.problems import Problem, warning
-from components.flows.expansion import ExpandedFlow, FlowShape
-from components.flows.heartbeats import EVERYTHING, Heartbeats
-from components.flows.naming import replication_policy
-from components.flows.selections import each_source, source_key, topic_selection
-from components.kafka.overlap import SharedName, overlap_of_patterns
-from components.kafka.patterns import pattern_error
-from components.kafka.plugins import (
+from kafka_replication.components.checks.property_values import check_credentials
+from kafka_replication.components.contract.problems import Problem, warning
+from kafka_replication.components.flows.expansion import ExpandedFlow, FlowShape
+from kafka_replication.components.flows.heartbeats import EVERYTHING, Heartbeats
+from kafka_replication.components.flows.naming import replication_policy
+from kafka_replication.components.flows.selections import each_source, source_key, topic_selection
+from kafka_replication.components.kafka.overlap import SharedName, overlap_of_patterns
+from kafka_replication.components.kafka.patterns import pattern_error
+from kafka_replication.components.kafka.plugins import (
     CLASSES,
     CONVERTER_KEYS,
     JSON_CONVERTER,
@@ -26,9 +26,9 @@ from components.kafka.plugins import (
     full_class_name,
     simple_name,
 )
-from components.kafka.record_forms import BYTES, NULL, STRUCTURED, Form, Forms, Step
-from components.kafka.topic_names import is_name
-from components.kafka.transform_chains import (
+from kafka_replication.components.kafka.record_forms import BYTES, NULL, STRUCTURED, Form, Forms, Step
+from kafka_replication.components.kafka.topic_names import is_name
+from kafka_replication.components.kafka.transform_chains import (
     HEADER,
     BytesBecomeText,
     Chain,
@@ -39,9 +39,13 @@ from components.kafka.transform_chains import (
     chain_of,
     findings,
 )
-from components.render.connector_config import RESERVED_NAMES, converter_properties, transform_properties
-from components.topology.connectors import Transform
-from components.topology.model import Flow
+from kafka_replication.components.render.connector_config import (
+    RESERVED_NAMES,
+    converter_properties,
+    transform_properties,
+)
+from kafka_replication.components.topology.connectors import Transform
+from kafka_replication.components.topology.model import Flow
 
 _NOT_HEARTBEATS = r"^(?!(.+\.)?heartbeats).*$"
 #: Transforms that leave a key or a value in another form.

@@ -8,13 +8,13 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from components.contract.problems import Problem, warning
-from components.flows.expansion import ExpandedFlow
-from components.properties.clients import DATA_PRODUCER, SOURCE_CONSUMER, Client
-from components.render.client_settings import client_settings, flow_clients, with_defaults
-from components.render.config_layers import EffectiveSetting, LayerName, layer, merged
-from components.render.connector_config import changeable_layers
-from components.topology.model import Preset
+from kafka_replication.components.contract.problems import Problem, warning
+from kafka_replication.components.flows.expansion import ExpandedFlow
+from kafka_replication.components.properties.clients import DATA_PRODUCER, SOURCE_CONSUMER, Client
+from kafka_replication.components.render.client_settings import client_settings, flow_clients, with_defaults
+from kafka_replication.components.render.config_layers import EffectiveSetting, LayerName, layer, merged
+from kafka_replication.components.render.connector_config import changeable_layers
+from kafka_replication.components.topology.model import Preset
 
 _IN_FLIGHT = "max.in.flight.requests.per.connection"
 _DELIVERY = "delivery.timeout.ms"

@@ -3,25 +3,25 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from components.checks.property_values import check_reference
-from components.contract.problems import Problem, warning
-from components.flows.expansion import ExpandedFlow, FlowShape
-from components.flows.operators import CUSTOM_SINCE, Strimzi, StrimziApi, strimzi, supported_versions
-from components.flows.resolved import ResolvedFlow
-from components.kafka.connections import NOT_IN_IMAGES, login_classes
-from components.kafka.connectors import CONNECTOR_CLASSES
-from components.kafka.replication_policy import Side
-from components.render.secrets import mounts, references
-from components.topology.clusters import (
+from kafka_replication.components.checks.property_values import check_reference
+from kafka_replication.components.contract.problems import Problem, warning
+from kafka_replication.components.flows.expansion import ExpandedFlow, FlowShape
+from kafka_replication.components.flows.operators import CUSTOM_SINCE, Strimzi, StrimziApi, strimzi, supported_versions
+from kafka_replication.components.flows.resolved import ResolvedFlow
+from kafka_replication.components.kafka.connections import NOT_IN_IMAGES, login_classes
+from kafka_replication.components.kafka.connectors import CONNECTOR_CLASSES
+from kafka_replication.components.kafka.replication_policy import Side
+from kafka_replication.components.render.secrets import mounts, references
+from kafka_replication.components.topology.clusters import (
     CustomAuthentication,
     KeystoreTrust,
     SecretKey,
     SecretPattern,
     TlsAuthentication,
 )
-from components.topology.connectors import Connector
-from components.topology.model import Topology
-from components.topology.workers import ReporterMetrics
+from kafka_replication.components.topology.connectors import Connector
+from kafka_replication.components.topology.model import Topology
+from kafka_replication.components.topology.workers import ReporterMetrics
 
 #: Fields of the workers' template -> the first operator that has them. Source: Strimzi's custom resource definitions.
 _TEMPLATE_SINCE = {

@@ -9,9 +9,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from components.contract.problems import Problem
-from components.flows.expansion import ExpandedFlow
-from components.properties.definitions import nearest
+from kafka_replication.components.contract.problems import Problem
+from kafka_replication.components.flows.expansion import ExpandedFlow
+from kafka_replication.components.properties.definitions import nearest
 
 #: The schema of `spec.template` in every API version; `components.checks.versions` knows which operator has what.
 #: tests/contract/worker_template.py writes it from the definitions that Strimzi's own generator prints.

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from confluent_kafka import KafkaError
 
-from components.contract.wording import agreeing
+from kafka_replication.components.contract.wording import agreeing
 
 
 class NoAnswerError(Exception):

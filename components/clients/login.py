@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from components.contract.parameters import (
+from kafka_replication.components.contract.parameters import (
     CertificateAuthentication,
     ClusterParameters,
     CredentialReference,
     PasswordAuthentication,
     Trust,
 )
-from components.contract.problems import CannotRunError
+from kafka_replication.components.contract.problems import CannotRunError
 
 _CRITICAL_ONLY = 2
 #: The value of a credential.

@@ -26,9 +26,9 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # not re-expo
     ResourceType,
 )
 
-from components.clients.errors import PASSING, ClusterError, ClusterErrors
-from components.clients.login import ClientConfig
-from components.clients.streams import (
+from kafka_replication.components.clients.errors import PASSING, ClusterError, ClusterErrors
+from kafka_replication.components.clients.login import ClientConfig
+from kafka_replication.components.clients.streams import (
     RANGES_CONFIG,
     STREAM_CONFIG,
     HeaderNameError,
@@ -37,9 +37,9 @@ from components.clients.streams import (
     RecordStream,
     SilentError,
 )
-from components.kafka.acls import AclEntry
-from components.kafka.positions import CommittedOffset, OffsetRange, TopicPartition
-from components.kafka.topic_sync import TopicSetting
+from kafka_replication.components.kafka.acls import AclEntry
+from kafka_replication.components.kafka.positions import CommittedOffset, OffsetRange, TopicPartition
+from kafka_replication.components.kafka.topic_sync import TopicSetting
 
 #: Seconds for one request, and for reading one of MirrorMaker's own topics.
 REQUEST_SECONDS, READ_SECONDS = 5.0, 10.0

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message
 from confluent_kafka import TopicPartition as Place
 
-from components.clients.errors import NO_ANSWER, ClusterErrors
-from components.clients.login import ClientConfig
-from components.kafka.positions import OffsetRange, TopicPartition
-from components.kafka.record_identity import Headers
+from kafka_replication.components.clients.errors import NO_ANSWER, ClusterErrors
+from kafka_replication.components.clients.login import ClientConfig
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.components.kafka.record_identity import Headers
 
 #: Seconds without a record after which a cluster counts as silent.
 SILENT_SECONDS = 15.0

@@ -16,13 +16,13 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its stubs d
     ResourceType,
 )
 
-from components.clients.errors import ClusterError, NoAnswerError
-from components.clients.login import ClientConfig
-from components.clients.reader import KafkaReader
-from components.contract.problems import CannotRunError
-from components.kafka.acls import AclEntry
-from components.kafka.positions import CommittedOffset
-from components.kafka.positions import TopicPartition as Partition
+from kafka_replication.components.clients.errors import ClusterError, NoAnswerError
+from kafka_replication.components.clients.login import ClientConfig
+from kafka_replication.components.clients.reader import KafkaReader
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.kafka.acls import AclEntry
+from kafka_replication.components.kafka.positions import CommittedOffset
+from kafka_replication.components.kafka.positions import TopicPartition as Partition
 
 _SECONDS = 15.0
 

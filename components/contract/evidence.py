@@ -28,9 +28,9 @@ from pydantic import (
     model_validator,
 )
 
-from components.contract.parameters import DocumentPart
-from components.contract.wording import agreeing
-from components.kafka.proven_positions import ProvenPosition, Span
+from kafka_replication.components.contract.parameters import DocumentPart
+from kafka_replication.components.contract.wording import agreeing
+from kafka_replication.components.kafka.proven_positions import ProvenPosition, Span
 
 
 def _with_zone(time: str) -> str:

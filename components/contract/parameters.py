@@ -20,11 +20,11 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
-from components.kafka.connectors import ConnectorRole
-from components.kafka.cycles import Leg, LoopGuard
-from components.kafka.patterns import Selection, pattern_error
-from components.kafka.replication_policy import Policy, ReplicationPolicy, Side
-from components.kafka.transform_chains import DropsBy
+from kafka_replication.components.kafka.connectors import ConnectorRole
+from kafka_replication.components.kafka.cycles import Leg, LoopGuard
+from kafka_replication.components.kafka.patterns import Selection, pattern_error
+from kafka_replication.components.kafka.replication_policy import Policy, ReplicationPolicy, Side
+from kafka_replication.components.kafka.transform_chains import DropsBy
 
 #: A JSON object, as `json.dumps` takes it.
 JsonObject: TypeAlias = dict[str, Any]

@@ -15,7 +15,7 @@ from typing import Annotated, Any, TypeAlias
 
 from pydantic import Field, StrictFloat, StrictInt, StrictStr, TypeAdapter, ValidationError
 
-from components.contract.evidence import (
+from kafka_replication.components.contract.evidence import (
     EVIDENCE,
     POSITIONS,
     Time,
@@ -24,8 +24,8 @@ from components.contract.evidence import (
     packed_positions,
     uncompressed,
 )
-from components.contract.parameters import DocumentPart
-from components.contract.report import (
+from kafka_replication.components.contract.parameters import DocumentPart
+from kafka_replication.components.contract.report import (
     SCHEMA_VERSION,
     CheckOutcome,
     Depth,
@@ -36,7 +36,7 @@ from components.contract.report import (
     note,
     worst,
 )
-from components.contract.wording import numbered
+from kafka_replication.components.contract.wording import numbered
 
 #: The entry of the ConfigMap, in its binaryData.
 HISTORY = "history.json.gz"

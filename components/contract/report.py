@@ -10,8 +10,14 @@ from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import TypeAlias
 
-from components.contract.evidence import ParityEvidence, ProvenTopic, PublishedPositions, SpannedTopic, Translated
-from components.contract.problems import CannotRunError
+from kafka_replication.components.contract.evidence import (
+    ParityEvidence,
+    ProvenTopic,
+    PublishedPositions,
+    SpannedTopic,
+    Translated,
+)
+from kafka_replication.components.contract.problems import CannotRunError
 
 
 class Depth(StrEnum):

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from components.flows.operators import kafka_version, strimzi
-from components.kafka.replication_policy import Policy
-from components.topology.clusters import Model
-from components.topology.connectors import Connectors, OptionalConnector, PairConnectors
-from components.topology.model import (
+from kafka_replication.components.flows.operators import kafka_version, strimzi
+from kafka_replication.components.kafka.replication_policy import Policy
+from kafka_replication.components.topology.clusters import Model
+from kafka_replication.components.topology.connectors import Connectors, OptionalConnector, PairConnectors
+from kafka_replication.components.topology.model import (
     Delivery,
     Flow,
     FromSourceToTarget,
@@ -23,7 +23,7 @@ from components.topology.model import (
     SplitPart,
     Topology,
 )
-from components.topology.workers import NamespaceChoice
+from kafka_replication.components.topology.workers import NamespaceChoice
 
 
 class FlowShape(StrEnum):

@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from components.flows.expansion import ExpandedFlow, FlowShape
-from components.flows.naming import replication_policy
-from components.kafka.connectors import EMIT_HEARTBEATS
-from components.kafka.replication_policy import HEARTBEATS_TOPIC, Side, clusters_passed
-from components.topology.model import Flow
+from kafka_replication.components.flows.expansion import ExpandedFlow, FlowShape
+from kafka_replication.components.flows.naming import replication_policy
+from kafka_replication.components.kafka.connectors import EMIT_HEARTBEATS
+from kafka_replication.components.kafka.replication_policy import HEARTBEATS_TOPIC, Side, clusters_passed
+from kafka_replication.components.topology.model import Flow
 
 #: The most heartbeat topics of one cluster that are listed by name.
 MOST_NAMES = 100

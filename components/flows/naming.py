@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 from typing import Literal
 
-from components.kafka.connectors import ConnectorRole
-from components.kafka.replication_policy import POLICY_CLASSES, ReplicationPolicy, Side
-from components.topology.connectors import Connector
-from components.topology.model import Flow, OffsetSyncsLocation
+from kafka_replication.components.kafka.connectors import ConnectorRole
+from kafka_replication.components.kafka.replication_policy import POLICY_CLASSES, ReplicationPolicy, Side
+from kafka_replication.components.topology.connectors import Connector
+from kafka_replication.components.topology.model import Flow, OffsetSyncsLocation
 
 StorageRole = Literal["configs", "offsets", "status"]
 STORAGE_ROLES: tuple[StorageRole, ...] = ("configs", "offsets", "status")

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from components.properties.definitions import minor_version
-from components.topology.workers import ConnectCluster
+from kafka_replication.components.properties.definitions import minor_version
+from kafka_replication.components.topology.workers import ConnectCluster
 
 #: The API group of Strimzi's custom resources.
 STRIMZI_GROUP = "kafka.strimzi.io"

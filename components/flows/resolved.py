@@ -12,13 +12,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from components.contract.problems import Problem, ReplicationError
-from components.flows.expansion import ExpandedFlow, expand
-from components.flows.heartbeats import Heartbeats, heartbeats_on
-from components.flows.naming import connect_name, namespace_name, secret_name
-from components.flows.operators import Strimzi, StrimziApi, strimzi
-from components.kafka.replication_policy import Side
-from components.topology.clusters import (
+from kafka_replication.components.contract.problems import Problem, ReplicationError
+from kafka_replication.components.flows.expansion import ExpandedFlow, expand
+from kafka_replication.components.flows.heartbeats import Heartbeats, heartbeats_on
+from kafka_replication.components.flows.naming import connect_name, namespace_name, secret_name
+from kafka_replication.components.flows.operators import Strimzi, StrimziApi, strimzi
+from kafka_replication.components.kafka.replication_policy import Side
+from kafka_replication.components.topology.clusters import (
     TOKEN_TRUST_KEY,
     Cluster,
     ConfigValue,
@@ -26,7 +26,7 @@ from components.topology.clusters import (
     OAuthAuthentication,
     credentials,
 )
-from components.topology.model import Flow, Topology
+from kafka_replication.components.topology.model import Flow, Topology
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from components.flows.naming import STORAGE_TOPICS, replication_policy
-from components.kafka.patterns import DEFAULT_GROUPS_EXCLUDE, Selection, pattern_error
-from components.kafka.topic_names import by_whole_name, default_topics_exclude, internal_by_ending
-from components.topology.model import Flow
-from components.topology.workers import StorageTopics
+from kafka_replication.components.flows.naming import STORAGE_TOPICS, replication_policy
+from kafka_replication.components.kafka.patterns import DEFAULT_GROUPS_EXCLUDE, Selection, pattern_error
+from kafka_replication.components.kafka.topic_names import by_whole_name, default_topics_exclude, internal_by_ending
+from kafka_replication.components.topology.model import Flow
+from kafka_replication.components.topology.workers import StorageTopics
 
 
 def source_parts(flow: Flow) -> list[str]:

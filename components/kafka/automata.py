@@ -9,8 +9,8 @@ from importlib import import_module
 from itertools import chain
 from typing import Any, NoReturn
 
-from components.kafka.patterns import in_python, pattern_error
-from components.kafka.topic_names import LONGEST_NAME, TOPIC_CHARACTERS, has_topic_characters_only
+from kafka_replication.components.kafka.patterns import in_python, pattern_error
+from kafka_replication.components.kafka.topic_names import LONGEST_NAME, TOPIC_CHARACTERS, has_topic_characters_only
 
 #: The set of all characters.
 EVERY = (1 << len(TOPIC_CHARACTERS)) - 1

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
 
 ConnectorRole = Literal["source", "checkpoint", "heartbeat"]
 

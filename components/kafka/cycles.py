@@ -9,11 +9,11 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from components.kafka.name_prefixes import beginnings
-from components.kafka.overlap import Disjoint, SharedName, overlap_of_selections
-from components.kafka.patterns import Selection
-from components.kafka.replication_policy import Policy, ReplicationPolicy
-from components.kafka.topic_names import is_name
+from kafka_replication.components.kafka.name_prefixes import beginnings
+from kafka_replication.components.kafka.overlap import Disjoint, SharedName, overlap_of_selections
+from kafka_replication.components.kafka.patterns import Selection
+from kafka_replication.components.kafka.replication_policy import Policy, ReplicationPolicy
+from kafka_replication.components.kafka.topic_names import is_name
 
 #: How many rounds an example must complete before it counts as endless; prefixes make its name longer on each round.
 _ROUNDS = 3

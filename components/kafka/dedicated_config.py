@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from itertools import permutations
 from typing import NamedTuple
 
-from components.kafka.connectors import EMIT_HEARTBEATS
-from components.kafka.plugins import BYTE_ARRAY_CONVERTER, CONVERTER_KEYS
+from kafka_replication.components.kafka.connectors import EMIT_HEARTBEATS
+from kafka_replication.components.kafka.plugins import BYTE_ARRAY_CONVERTER, CONVERTER_KEYS
 
 CLUSTERS = "clusters"
 ENABLED = "enabled"

@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from components.kafka.record_identity import IDENTITY_BYTES, Identified
+from kafka_replication.components.kafka.record_identity import IDENTITY_BYTES, Identified
 
 #: Instead of the offset of a copy: the record is not on the target, or is passed over unless a copy follows.
 NOWHERE, _PASSED = -1, -2

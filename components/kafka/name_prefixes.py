@@ -6,8 +6,8 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
-from components.kafka.patterns import in_python, pattern_error
-from components.kafka.topic_names import is_name
+from kafka_replication.components.kafka.patterns import in_python, pattern_error
+from kafka_replication.components.kafka.topic_names import is_name
 
 _parser = import_module("re._parser")
 

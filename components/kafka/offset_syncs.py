@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from components.kafka.mirror_records import Checkpoint, OffsetSync, OwnRecord, offset_sync
-from components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.components.kafka.mirror_records import Checkpoint, OffsetSync, OwnRecord, offset_sync
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
 
 #: How many changes of the offset delta to keep per partition. With transactions, nearly every sync changes it.
 SEGMENTS = 2_000

@@ -12,9 +12,16 @@ from functools import lru_cache, reduce
 from itertools import islice
 from operator import or_
 
-from components.kafka.automata import EVERY, Automaton, UndecidableError, automaton, reversed_automaton, union
-from components.kafka.patterns import Selection, matches, matches_any, pattern_error
-from components.kafka.topic_names import LONGEST_NAME, TOPIC_CHARACTERS, is_name, is_topic_name
+from kafka_replication.components.kafka.automata import (
+    EVERY,
+    Automaton,
+    UndecidableError,
+    automaton,
+    reversed_automaton,
+    union,
+)
+from kafka_replication.components.kafka.patterns import Selection, matches, matches_any, pattern_error
+from kafka_replication.components.kafka.topic_names import LONGEST_NAME, TOPIC_CHARACTERS, is_name, is_topic_name
 
 #: Texts that match a pattern such as `.*` but cannot be topic names. Source: Topic.validate.
 _NO_TOPICS = (r"\.{1}", r"\.{2}")

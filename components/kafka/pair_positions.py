@@ -9,8 +9,13 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from components.kafka.exact_positions import CopyOffsets, ExactPosition, PartitionPositions, exact_positions
-from components.kafka.record_identity import Identified
+from kafka_replication.components.kafka.exact_positions import (
+    CopyOffsets,
+    ExactPosition,
+    PartitionPositions,
+    exact_positions,
+)
+from kafka_replication.components.kafka.record_identity import Identified
 
 #: The records of one kind on one side, from a given offset on.
 From = Callable[[int], Iterator[Identified]]

@@ -11,7 +11,7 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
-from components.kafka.topic_names import PATTERN_CHARACTERS, TOPIC_CHARACTERS, is_name
+from kafka_replication.components.kafka.topic_names import PATTERN_CHARACTERS, TOPIC_CHARACTERS, is_name
 
 #: A backslash that no other backslash escapes.
 _ESCAPE = r"(?<!\\)(?:\\\\)*\\"

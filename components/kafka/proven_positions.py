@@ -6,7 +6,7 @@ that was proven earlier translates it exactly. Neither skips a record, so the on
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from components.kafka.positions import OffsetRange
+from kafka_replication.components.kafka.positions import OffsetRange
 
 
 class Span(NamedTuple):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from components.kafka.plugins import (
+from kafka_replication.components.kafka.plugins import (
     BYTE_ARRAY_CONVERTER,
     FOR_KEY_OR_VALUE,
     JSON_CONVERTER,

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-from components.kafka.positions import TopicPartition
-from components.kafka.topic_names import internal_topics
+from kafka_replication.components.kafka.positions import TopicPartition
+from kafka_replication.components.kafka.topic_names import internal_topics
 
 #: One of a flow's two clusters.
 Side = Literal["source", "target"]

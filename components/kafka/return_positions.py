@@ -19,9 +19,9 @@ from collections import OrderedDict, deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from components.kafka.exact_positions import REMEMBERED, NotProvenError, from_first_common
-from components.kafka.positions import OffsetRange
-from components.kafka.record_identity import Identified
+from kafka_replication.components.kafka.exact_positions import REMEMBERED, NotProvenError, from_first_common
+from kafka_replication.components.kafka.positions import OffsetRange
+from kafka_replication.components.kafka.record_identity import Identified
 
 #: How many records are read ahead, at most, to find the one that a copy equals.
 AHEAD = 100_000

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from components.kafka.acls import AclEntry
-from components.kafka.patterns import matches_any
+from kafka_replication.components.kafka.acls import AclEntry
+from kafka_replication.components.kafka.patterns import matches_any
 
 #: Origins of values that the connector does not copy.
 _OF_BROKER = "STATIC_BROKER_CONFIG"

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 
-from components.kafka.overlap import Disjoint, overlap_of_patterns
-from components.kafka.patterns import in_python, matches, pattern_error
-from components.kafka.plugins import (
+from kafka_replication.components.kafka.overlap import Disjoint, overlap_of_patterns
+from kafka_replication.components.kafka.patterns import in_python, matches, pattern_error
+from kafka_replication.components.kafka.plugins import (
     BYTE_ARRAY_CONVERTER,
     CONVERTER_KEYS,
     HAS_HEADER_KEY,
@@ -27,7 +27,7 @@ from components.kafka.plugins import (
     TYPED_CONVERTERS,
     below,
 )
-from components.kafka.record_forms import (
+from kafka_replication.components.kafka.record_forms import (
     BYTES,
     NULL,
     Form,
@@ -39,7 +39,7 @@ from components.kafka.record_forms import (
     applied,
     writable,
 )
-from components.kafka.topic_names import is_name
+from kafka_replication.components.kafka.topic_names import is_name
 
 KEY, VALUE, HEADER = CONVERTER_KEYS
 #: How many predicates are followed for both answers; further ones are assumed to answer no.

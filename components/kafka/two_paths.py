@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
-from components.kafka.cycles import Leg, LegsBySource, legs_by_source, prefixed
-from components.kafka.overlap import SharedName, pairs_that_overlap
-from components.kafka.topic_names import is_name
-from components.kafka.transform_chains import DropsBy, Effects
+from kafka_replication.components.kafka.cycles import Leg, LegsBySource, legs_by_source, prefixed
+from kafka_replication.components.kafka.overlap import SharedName, pairs_that_overlap
+from kafka_replication.components.kafka.topic_names import is_name
+from kafka_replication.components.kafka.transform_chains import DropsBy, Effects
 
 Path = tuple[Leg, ...]
 #: A topic that two legs share, by the names of both legs, as their targets call it; "" if that is undecided.

@@ -9,8 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from components.kafka.replication_policy import Side
-from components.properties.definitions import CLIENTS, CONNECTORS, Owner, definitions, supported_versions
+from kafka_replication.components.kafka.replication_policy import Side
+from kafka_replication.components.properties.definitions import (
+    CLIENTS,
+    CONNECTORS,
+    Owner,
+    definitions,
+    supported_versions,
+)
 
 ClientSide = Side | Literal["worker"]
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from components.kafka.plugins import below
-from components.properties.clients import (
+from kafka_replication.components.kafka.plugins import below
+from kafka_replication.components.properties.clients import (
     CLUSTER_PREFIXES,
     CONNECT_ADMIN,
     DATA_PRODUCER,
@@ -21,7 +21,7 @@ from components.properties.clients import (
     clients,
     split_prefix,
 )
-from components.properties.definitions import (
+from kafka_replication.components.properties.definitions import (
     CLIENTS,
     CONNECTORS,
     Definition,

@@ -3,7 +3,7 @@
 import re
 from dataclasses import replace
 
-from components.properties.definitions import Definition, PropertyType
+from kafka_replication.components.properties.definitions import Definition, PropertyType
 
 Value = str | bool | int | float
 

@@ -4,7 +4,7 @@ import sys
 
 from pulumi.provider.server import main
 
-from components.provider.host import Host
+from kafka_replication.components.provider.host import Host
 
 if __name__ == "__main__":
     main(Host(), sys.argv[1:])

@@ -9,9 +9,9 @@ from pulumi.provider import ConstructResult
 from pulumi.provider.experimental.component import ComponentProvider
 from pulumi.provider.server import ComponentInitError
 
-from components.contract.problems import ReplicationError
-from components.properties.definitions import nearest
-from components.provider.replications import PACKAGE, Replications
+from kafka_replication.components.contract.problems import ReplicationError
+from kafka_replication.components.properties.definitions import nearest
+from kafka_replication.components.provider.replications import PACKAGE, Replications
 
 
 class Host(ComponentProvider):

@@ -8,16 +8,16 @@ from typing import Any, NotRequired, TypedDict
 
 import pulumi
 
-from components.checks import check_topology
-from components.checks.clusters import check_addresses
-from components.contract.problems import Problem, ReplicationError, raise_errors
-from components.flows.resolved import config_keys, model_digest, resolve_flows
-from components.render.deployments import flow_outputs
-from components.render.job_parameters import job_parameters
-from components.resources.registration import known_output, unknown_keys
-from components.resources.whole_topology import WholeTopologyArgs, register_topology
-from components.topology.model import Topology
-from components.topology.parsing import parse_topology
+from kafka_replication.components.checks import check_topology
+from kafka_replication.components.checks.clusters import check_addresses
+from kafka_replication.components.contract.problems import Problem, ReplicationError, raise_errors
+from kafka_replication.components.flows.resolved import config_keys, model_digest, resolve_flows
+from kafka_replication.components.render.deployments import flow_outputs
+from kafka_replication.components.render.job_parameters import job_parameters
+from kafka_replication.components.resources.registration import known_output, unknown_keys
+from kafka_replication.components.resources.whole_topology import WholeTopologyArgs, register_topology
+from kafka_replication.components.topology.model import Topology
+from kafka_replication.components.topology.parsing import parse_topology
 
 PACKAGE = "kafka-replication"
 

@@ -4,23 +4,23 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from components.flows.heartbeats import EVERYTHING
-from components.flows.naming import (
+from kafka_replication.components.flows.heartbeats import EVERYTHING
+from kafka_replication.components.flows.naming import (
     STORAGE_ROLES,
     group_id,
     offset_syncs_topic_name,
     replication_policy,
     storage_topic_name,
 )
-from components.flows.resolved import ResolvedFlow, resolve_flows
-from components.flows.selections import all_topics
-from components.kafka.acls import CLUSTER_NAME, EVERY_NAME, implying, wider_resources
-from components.kafka.name_prefixes import beginnings_of_entry
-from components.kafka.replication_policy import HEARTBEATS_TOPIC
-from components.render.connector_config import chooses_heartbeats
-from components.render.heartbeat_workers import heartbeat_workers
-from components.topology.clusters import ConfigValue, kafka_principal, validation_principal
-from components.topology.model import ExactlyOnce, Flow, OffsetSyncsLocation, Topology
+from kafka_replication.components.flows.resolved import ResolvedFlow, resolve_flows
+from kafka_replication.components.flows.selections import all_topics
+from kafka_replication.components.kafka.acls import CLUSTER_NAME, EVERY_NAME, implying, wider_resources
+from kafka_replication.components.kafka.name_prefixes import beginnings_of_entry
+from kafka_replication.components.kafka.replication_policy import HEARTBEATS_TOPIC
+from kafka_replication.components.render.connector_config import chooses_heartbeats
+from kafka_replication.components.render.heartbeat_workers import heartbeat_workers
+from kafka_replication.components.topology.clusters import ConfigValue, kafka_principal, validation_principal
+from kafka_replication.components.topology.model import ExactlyOnce, Flow, OffsetSyncsLocation, Topology
 
 ResourceType = Literal["topic", "group", "transactional_id", "cluster"]
 PatternType = Literal["literal", "prefixed"]

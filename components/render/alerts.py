@@ -8,19 +8,19 @@ from pathlib import Path
 
 import yaml
 
-from components.contract import exported_series as series
-from components.contract.published_verdict import PROOF_HOURS
-from components.flows.expansion import FlowShape
-from components.flows.naming import replication_policy
-from components.flows.resolved import ResolvedFlow
-from components.flows.selections import each_source
-from components.kafka.connectors import BEHIND_SECONDS, ConnectorRole
-from components.kafka.replication_policy import HEARTBEATS_TOPIC
-from components.render.deployments import declared_connectors
-from components.render.metrics import RECORD_COUNT, RUNNING_TASKS
-from components.render.planned_objects import Manifest
-from components.topology.connectors import ConnectorState, SourceConnector
-from components.topology.model import Flow
+from kafka_replication.components.contract import exported_series as series
+from kafka_replication.components.contract.published_verdict import PROOF_HOURS
+from kafka_replication.components.flows.expansion import FlowShape
+from kafka_replication.components.flows.naming import replication_policy
+from kafka_replication.components.flows.resolved import ResolvedFlow
+from kafka_replication.components.flows.selections import each_source
+from kafka_replication.components.kafka.connectors import BEHIND_SECONDS, ConnectorRole
+from kafka_replication.components.kafka.replication_policy import HEARTBEATS_TOPIC
+from kafka_replication.components.render.deployments import declared_connectors
+from kafka_replication.components.render.metrics import RECORD_COUNT, RUNNING_TASKS
+from kafka_replication.components.render.planned_objects import Manifest
+from kafka_replication.components.topology.connectors import ConnectorState, SourceConnector
+from kafka_replication.components.topology.model import Flow
 
 #: How long heartbeats must be missing at least, in seconds and in heartbeat intervals.
 _SILENCE_SECONDS, _SILENT_INTERVALS = 300, 10

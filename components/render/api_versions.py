@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
-from components.contract.problems import CannotRunError
-from components.flows.naming import group_id, storage_topic_name
-from components.flows.operators import StrimziApi
-from components.flows.resolved import ResolvedFlow
-from components.kafka.replication_policy import Side
-from components.render.connections import login_properties, vault
-from components.render.planned_objects import Manifest
-from components.render.secrets import OPERATOR_SECRET_PROVIDER
-from components.topology.clusters import (
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.flows.naming import group_id, storage_topic_name
+from kafka_replication.components.flows.operators import StrimziApi
+from kafka_replication.components.flows.resolved import ResolvedFlow
+from kafka_replication.components.kafka.replication_policy import Side
+from kafka_replication.components.render.connections import login_properties, vault
+from kafka_replication.components.render.planned_objects import Manifest
+from kafka_replication.components.render.secrets import OPERATOR_SECRET_PROVIDER
+from kafka_replication.components.topology.clusters import (
     TOKEN_TRUST_KEY,
     Authentication,
     Cluster,

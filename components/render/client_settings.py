@@ -9,11 +9,17 @@ producer that the worker creates for it (`producer.override.`).
 import functools
 from collections.abc import Iterable, Mapping
 
-from components.kafka.connectors import ConnectorRole
-from components.properties.clients import CLUSTER_PREFIXES, Client, client_properties, clients, worker_properties
-from components.properties.definitions import Owner, definitions
-from components.render.config_layers import EffectiveSetting, Layer, LayerValue, merged
-from components.topology.model import ExactlyOnce, Flow, Preset
+from kafka_replication.components.kafka.connectors import ConnectorRole
+from kafka_replication.components.properties.clients import (
+    CLUSTER_PREFIXES,
+    Client,
+    client_properties,
+    clients,
+    worker_properties,
+)
+from kafka_replication.components.properties.definitions import Owner, definitions
+from kafka_replication.components.render.config_layers import EffectiveSetting, Layer, LayerValue, merged
+from kafka_replication.components.topology.model import ExactlyOnce, Flow, Preset
 
 _KIB = 1024
 _MIB = 1024 * _KIB

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from components.topology.clusters import PropertyValue
+from kafka_replication.components.topology.clusters import PropertyValue
 
 Config = dict[str, PropertyValue]
 

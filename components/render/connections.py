@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from components.contract.parameters import SecurityProtocol
-from components.flows.expansion import FlowShape
-from components.flows.resolved import ResolvedFlow, bootstrap_address
-from components.kafka.connections import LOGIN_MODULES
-from components.kafka.replication_policy import Side
-from components.render.secrets import (
+from kafka_replication.components.contract.parameters import SecurityProtocol
+from kafka_replication.components.flows.expansion import FlowShape
+from kafka_replication.components.flows.resolved import ResolvedFlow, bootstrap_address
+from kafka_replication.components.kafka.connections import LOGIN_MODULES
+from kafka_replication.components.kafka.replication_policy import Side
+from kafka_replication.components.render.secrets import (
     OPERATOR_SECRET_PROVIDER,
     SECRET_PROVIDER,
     mounted_path,
@@ -15,7 +15,7 @@ from components.render.secrets import (
     references,
     secret_placeholders_for,
 )
-from components.topology.clusters import (
+from kafka_replication.components.topology.clusters import (
     Authentication,
     Cluster,
     ConfigValue,

@@ -11,10 +11,10 @@ from operator import attrgetter
 
 from pydantic.alias_generators import to_snake
 
-from components.flows.expansion import ExpandedFlow, FlowShape
-from components.flows.naming import policy_class
-from components.flows.resolved import ResolvedFlow
-from components.flows.selections import (
+from kafka_replication.components.flows.expansion import ExpandedFlow, FlowShape
+from kafka_replication.components.flows.naming import policy_class
+from kafka_replication.components.flows.resolved import ResolvedFlow
+from kafka_replication.components.flows.selections import (
     all_topics,
     each_once,
     excluded_groups,
@@ -22,17 +22,17 @@ from components.flows.selections import (
     source_key,
     source_settings,
 )
-from components.kafka.connectors import ConnectorRole
-from components.kafka.replication_policy import SIDES, Side
-from components.properties.definitions import Owner, definitions
-from components.render.client_settings import preset_settings
-from components.render.config_layers import Config, Layer, LayerName, LayerValue, layer, values
-from components.render.connections import FILE_PROVIDER, WORKER_FILE, connection_properties
-from components.render.kafka_connect import BYTE_CONVERTERS
-from components.render.metrics import label_defaults, metrics_properties
-from components.topology.clusters import PropertyValue
-from components.topology.connectors import Connector, Converters, StartFrom, Transform, Transforms
-from components.topology.model import ExactlyOnce, Flow
+from kafka_replication.components.kafka.connectors import ConnectorRole
+from kafka_replication.components.kafka.replication_policy import SIDES, Side
+from kafka_replication.components.properties.definitions import Owner, definitions
+from kafka_replication.components.render.client_settings import preset_settings
+from kafka_replication.components.render.config_layers import Config, Layer, LayerName, LayerValue, layer, values
+from kafka_replication.components.render.connections import FILE_PROVIDER, WORKER_FILE, connection_properties
+from kafka_replication.components.render.kafka_connect import BYTE_CONVERTERS
+from kafka_replication.components.render.metrics import label_defaults, metrics_properties
+from kafka_replication.components.topology.clusters import PropertyValue
+from kafka_replication.components.topology.connectors import Connector, Converters, StartFrom, Transform, Transforms
+from kafka_replication.components.topology.model import ExactlyOnce, Flow
 
 _TRANSFORMS = "org.apache.kafka.connect.transforms"
 #: The guard's filter; a chain that contains it has the guard.

@@ -5,19 +5,27 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypedDict
 
-from components.contract.parameters import ConnectorParameters
-from components.flows.expansion import FlowShape
-from components.flows.naming import connector_name, mirror_connector_name, replication_policy
-from components.flows.resolved import ResolvedFlow, flow_digest
-from components.kafka.connectors import CONNECTOR_CLASSES
-from components.render.heartbeat_workers import heartbeat_workers
-from components.render.kafka_connect import connect_object
-from components.render.kafka_connectors import connector_config_maps, connector_objects, connector_roles
-from components.render.kafka_mirror_maker2 import mirror_maker2_objects, mirror_roles, sends_heartbeats_apart
-from components.render.metrics import metrics_objects
-from components.render.namespaces import access_objects, namespace_objects
-from components.render.planned_objects import PlannedObject
-from components.render.secrets import secret_objects
+from kafka_replication.components.contract.parameters import ConnectorParameters
+from kafka_replication.components.flows.expansion import FlowShape
+from kafka_replication.components.flows.naming import connector_name, mirror_connector_name, replication_policy
+from kafka_replication.components.flows.resolved import ResolvedFlow, flow_digest
+from kafka_replication.components.kafka.connectors import CONNECTOR_CLASSES
+from kafka_replication.components.render.heartbeat_workers import heartbeat_workers
+from kafka_replication.components.render.kafka_connect import connect_object
+from kafka_replication.components.render.kafka_connectors import (
+    connector_config_maps,
+    connector_objects,
+    connector_roles,
+)
+from kafka_replication.components.render.kafka_mirror_maker2 import (
+    mirror_maker2_objects,
+    mirror_roles,
+    sends_heartbeats_apart,
+)
+from kafka_replication.components.render.metrics import metrics_objects
+from kafka_replication.components.render.namespaces import access_objects, namespace_objects
+from kafka_replication.components.render.planned_objects import PlannedObject
+from kafka_replication.components.render.secrets import secret_objects
 
 
 class FlowOutputs(TypedDict):

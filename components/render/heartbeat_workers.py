@@ -8,15 +8,15 @@ Kafka refuses together with the source's, heartbeats get their own workers, whic
 from dataclasses import replace
 from enum import StrEnum
 
-from components.flows.expansion import FlowShape
-from components.flows.naming import heartbeat_workers_name
-from components.flows.resolved import ResolvedFlow
-from components.kafka.replication_policy import Side
-from components.render.connections import login_properties, security_protocol, vault
-from components.render.kafka_connect import EXACTLY_ONCE_SUPPORT
-from components.topology.clusters import KeystoreTrust, TlsAuthentication
-from components.topology.model import ExactlyOnce
-from components.topology.workers import NamespaceChoice, StorageTopics
+from kafka_replication.components.flows.expansion import FlowShape
+from kafka_replication.components.flows.naming import heartbeat_workers_name
+from kafka_replication.components.flows.resolved import ResolvedFlow
+from kafka_replication.components.kafka.replication_policy import Side
+from kafka_replication.components.render.connections import login_properties, security_protocol, vault
+from kafka_replication.components.render.kafka_connect import EXACTLY_ONCE_SUPPORT
+from kafka_replication.components.topology.clusters import KeystoreTrust, TlsAuthentication
+from kafka_replication.components.topology.model import ExactlyOnce
+from kafka_replication.components.topology.workers import NamespaceChoice, StorageTopics
 
 
 class ProducerConflict(StrEnum):

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from components.contract.parameters import (
+from kafka_replication.components.contract.parameters import (
     AcceptanceParameters,
     AclParameters,
     CertificateAuthentication,
@@ -22,9 +22,9 @@ from components.contract.parameters import (
     TopicSyncParameters,
     UnsupportedAuthentication,
 )
-from components.contract.parameters import Authentication as JobAuthentication
-from components.contract.parameters import Trust as JobTrust
-from components.flows.naming import (
+from kafka_replication.components.contract.parameters import Authentication as JobAuthentication
+from kafka_replication.components.contract.parameters import Trust as JobTrust
+from kafka_replication.components.flows.naming import (
     connector_name,
     offset_syncs_topic_name,
     replication_policy,
@@ -32,21 +32,27 @@ from components.flows.naming import (
     storage_topic_name,
     validation_secret_name,
 )
-from components.flows.operators import kafka_version
-from components.flows.resolved import ResolvedFlow, bootstrap_address, flow_digest
-from components.flows.selections import all_topics, each_once, each_source, excluded_groups, excluded_topics
-from components.kafka.connectors import EMIT_CHECKPOINTS, EMIT_HEARTBEATS, ConnectorRole
-from components.kafka.record_forms import Step
-from components.kafka.replication_policy import HEARTBEATS_TOPIC, Side
-from components.kafka.topic_names import internal_by_ending
-from components.kafka.transform_chains import Effects, Predicate, known_effects
-from components.properties.definitions import Owner, definitions
-from components.render.acls import Acl, flow_acls
-from components.render.config_layers import values
-from components.render.connections import security_protocol
-from components.render.connector_config import changeable_layers, chooses_heartbeats, marker_header
-from components.render.deployments import declared_connectors
-from components.topology.clusters import (
+from kafka_replication.components.flows.operators import kafka_version
+from kafka_replication.components.flows.resolved import ResolvedFlow, bootstrap_address, flow_digest
+from kafka_replication.components.flows.selections import (
+    all_topics,
+    each_once,
+    each_source,
+    excluded_groups,
+    excluded_topics,
+)
+from kafka_replication.components.kafka.connectors import EMIT_CHECKPOINTS, EMIT_HEARTBEATS, ConnectorRole
+from kafka_replication.components.kafka.record_forms import Step
+from kafka_replication.components.kafka.replication_policy import HEARTBEATS_TOPIC, Side
+from kafka_replication.components.kafka.topic_names import internal_by_ending
+from kafka_replication.components.kafka.transform_chains import Effects, Predicate, known_effects
+from kafka_replication.components.properties.definitions import Owner, definitions
+from kafka_replication.components.render.acls import Acl, flow_acls
+from kafka_replication.components.render.config_layers import values
+from kafka_replication.components.render.connections import security_protocol
+from kafka_replication.components.render.connector_config import changeable_layers, chooses_heartbeats, marker_header
+from kafka_replication.components.render.deployments import declared_connectors
+from kafka_replication.components.topology.clusters import (
     Authentication,
     ConfigValue,
     CustomAuthentication,
@@ -61,8 +67,8 @@ from components.topology.clusters import (
     Trust,
     secret_key,
 )
-from components.topology.connectors import StartFrom, Transform
-from components.topology.model import ExactlyOnce, Flow
+from kafka_replication.components.topology.connectors import StartFrom, Transform
+from kafka_replication.components.topology.model import ExactlyOnce, Flow
 
 _ENABLED = "sync.topic.configs.enabled"
 _EXCLUDE = "config.properties.exclude"

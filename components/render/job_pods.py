@@ -4,25 +4,28 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from components.contract.parameters import (
+from kafka_replication.components.contract.parameters import (
     CertificateAuthentication,
     ClusterParameters,
     FlowParameters,
     PasswordAuthentication,
 )
-from components.contract.spark_conf import SparkSettings
-from components.flows.naming import validation_run_name
-from components.render.planned_objects import PART_OF, Manifest
-from components.topology.in_cluster import Executors, InCluster
-from components.topology.workers import Quantity
+from kafka_replication.components.contract.spark_conf import SparkSettings
+from kafka_replication.components.flows.naming import validation_run_name
+from kafka_replication.components.render.planned_objects import PART_OF, Manifest
+from kafka_replication.components.topology.in_cluster import Executors, InCluster
+from kafka_replication.components.topology.workers import Quantity
 
 #: The label of the pods, and of the Jobs that the CronJob creates. They do not have the label of our objects, because
 #: nobody declares them.
 COMPONENT = "app.kubernetes.io/component"
 VALIDATION, EXECUTOR = "validation", "validation-executor"
 #: How the image starts the job in a Job's pod, the job in a driver pod that Spark created, and a Spark executor.
-COMMAND, DRIVER_COMMAND = ("python", "-m", "spark.validate"), ("python", "-m", "spark.driver")
-EXECUTOR_COMMAND = ("python", "-m", "spark.executor")
+COMMAND, DRIVER_COMMAND = (
+    ("python", "-m", "kafka_replication.spark.validate"),
+    ("python", "-m", "kafka_replication.spark.driver"),
+)
+EXECUTOR_COMMAND = ("python", "-m", "kafka_replication.spark.executor")
 #: Where the volume `parameters` is in the job's pod.
 PARAMETERS_FOLDER = "/etc/replication/parameters"
 #: The Pod Security Standard `restricted`. The root file system is read-only.

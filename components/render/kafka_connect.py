@@ -4,17 +4,22 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from components.flows.operators import USES_CONNECTOR_RESOURCES
-from components.flows.resolved import ResolvedFlow, bootstrap_address
-from components.kafka.replication_policy import SIDES, Side
-from components.render.api_versions import group_fields, security_fields
-from components.render.config_layers import Config, Layer, LayerName, layer, values
-from components.render.connections import FILE_PROVIDER, WORKER_FILE
-from components.render.metrics import metrics_fields
-from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, flow_object
-from components.render.secrets import CONFIG_MAP_PROVIDER, SECRET_PROVIDER, mounts, rolling_annotations
-from components.topology.model import ExactlyOnce
-from components.topology.workers import ConnectCluster, ExternalLogging, InlineLogging
+from kafka_replication.components.flows.operators import USES_CONNECTOR_RESOURCES
+from kafka_replication.components.flows.resolved import ResolvedFlow, bootstrap_address
+from kafka_replication.components.kafka.replication_policy import SIDES, Side
+from kafka_replication.components.render.api_versions import group_fields, security_fields
+from kafka_replication.components.render.config_layers import Config, Layer, LayerName, layer, values
+from kafka_replication.components.render.connections import FILE_PROVIDER, WORKER_FILE
+from kafka_replication.components.render.metrics import metrics_fields
+from kafka_replication.components.render.planned_objects import Manifest, ObjectRole, PlannedObject, flow_object
+from kafka_replication.components.render.secrets import (
+    CONFIG_MAP_PROVIDER,
+    SECRET_PROVIDER,
+    mounts,
+    rolling_annotations,
+)
+from kafka_replication.components.topology.model import ExactlyOnce
+from kafka_replication.components.topology.workers import ConnectCluster, ExternalLogging, InlineLogging
 
 #: Parts of the model whose keys are Strimzi's own.
 _AS_WRITTEN = {

@@ -7,19 +7,25 @@ connector starts, so a new value must also change the connector; the new name do
 
 from typing import Any
 
-from components.flows.naming import config_map_name, connector_name, policy_class
-from components.flows.operators import CLUSTER_LABEL
-from components.flows.resolved import ResolvedFlow
-from components.flows.selections import each_once, excluded_topics, source_settings
-from components.kafka.connectors import CONNECTOR_CLASSES, ROLE_OF_CLASS, ConnectorRole
-from components.kafka.replication_policy import SIDES, Side
-from components.render.config_layers import Config, values
-from components.render.connections import connection_properties
-from components.render.connector_config import connector_layers, heartbeat_prefixes
-from components.render.heartbeat_workers import heartbeat_workers
-from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, flow_object, manifest
-from components.render.secrets import CONFIG_MAP_PROVIDER
-from components.topology.connectors import Connector
+from kafka_replication.components.flows.naming import config_map_name, connector_name, policy_class
+from kafka_replication.components.flows.operators import CLUSTER_LABEL
+from kafka_replication.components.flows.resolved import ResolvedFlow
+from kafka_replication.components.flows.selections import each_once, excluded_topics, source_settings
+from kafka_replication.components.kafka.connectors import CONNECTOR_CLASSES, ROLE_OF_CLASS, ConnectorRole
+from kafka_replication.components.kafka.replication_policy import SIDES, Side
+from kafka_replication.components.render.config_layers import Config, values
+from kafka_replication.components.render.connections import connection_properties
+from kafka_replication.components.render.connector_config import connector_layers, heartbeat_prefixes
+from kafka_replication.components.render.heartbeat_workers import heartbeat_workers
+from kafka_replication.components.render.planned_objects import (
+    Manifest,
+    ObjectRole,
+    PlannedObject,
+    flow_object,
+    manifest,
+)
+from kafka_replication.components.render.secrets import CONFIG_MAP_PROVIDER
+from kafka_replication.components.topology.connectors import Connector
 
 
 def placeholders_of(config_map: PlannedObject) -> dict[str, str]:

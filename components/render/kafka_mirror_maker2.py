@@ -4,24 +4,39 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from components.flows.naming import mirror_maker2_account_name
-from components.flows.operators import CUSTOM_SINCE, StrimziApi
-from components.flows.resolved import ResolvedFlow, bootstrap_address
-from components.flows.selections import each_once, excluded_groups, excluded_topics
-from components.kafka.connectors import ConnectorRole
-from components.kafka.replication_policy import Side
-from components.render.api_versions import group_fields, security_fields, trust_fields
-from components.render.config_layers import Config, values
-from components.render.connections import FILE_PROVIDER, WORKER_FILE, connection_properties
-from components.render.connector_config import connector_settings
-from components.render.heartbeat_workers import heartbeat_workers
-from components.render.kafka_connect import connect_object, joined_templates, worker_fields, worker_layers
-from components.render.kafka_connectors import connector_config_maps, connector_fields, connector_object
-from components.render.metrics import metrics_fields, metrics_objects
-from components.render.namespaces import access_objects, namespace_objects, read_access_objects
-from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, manifest
-from components.render.secrets import cluster_secrets, mounts, names_here, references, rolling_annotations
-from components.topology.clusters import CustomAuthentication
+from kafka_replication.components.flows.naming import mirror_maker2_account_name
+from kafka_replication.components.flows.operators import CUSTOM_SINCE, StrimziApi
+from kafka_replication.components.flows.resolved import ResolvedFlow, bootstrap_address
+from kafka_replication.components.flows.selections import each_once, excluded_groups, excluded_topics
+from kafka_replication.components.kafka.connectors import ConnectorRole
+from kafka_replication.components.kafka.replication_policy import Side
+from kafka_replication.components.render.api_versions import group_fields, security_fields, trust_fields
+from kafka_replication.components.render.config_layers import Config, values
+from kafka_replication.components.render.connections import FILE_PROVIDER, WORKER_FILE, connection_properties
+from kafka_replication.components.render.connector_config import connector_settings
+from kafka_replication.components.render.heartbeat_workers import heartbeat_workers
+from kafka_replication.components.render.kafka_connect import (
+    connect_object,
+    joined_templates,
+    worker_fields,
+    worker_layers,
+)
+from kafka_replication.components.render.kafka_connectors import (
+    connector_config_maps,
+    connector_fields,
+    connector_object,
+)
+from kafka_replication.components.render.metrics import metrics_fields, metrics_objects
+from kafka_replication.components.render.namespaces import access_objects, namespace_objects, read_access_objects
+from kafka_replication.components.render.planned_objects import Manifest, ObjectRole, PlannedObject, manifest
+from kafka_replication.components.render.secrets import (
+    cluster_secrets,
+    mounts,
+    names_here,
+    references,
+    rolling_annotations,
+)
+from kafka_replication.components.topology.clusters import CustomAuthentication
 
 Mirrors = Sequence[ResolvedFlow]
 

@@ -1,11 +1,11 @@
 """KafkaUsers with the replications' ACLs, beside their Kafka cluster, whichever stack deploys the flows."""
 
-from components.flows.naming import kafka_user_password_secret_name
-from components.flows.operators import CLUSTER_LABEL, Strimzi, strimzi
-from components.kafka.acls import operation_title
-from components.render.acls import Acl, flow_acls, flows_without_addresses, merged_acls
-from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, manifest
-from components.topology.clusters import (
+from kafka_replication.components.flows.naming import kafka_user_password_secret_name
+from kafka_replication.components.flows.operators import CLUSTER_LABEL, Strimzi, strimzi
+from kafka_replication.components.kafka.acls import operation_title
+from kafka_replication.components.render.acls import Acl, flow_acls, flows_without_addresses, merged_acls
+from kafka_replication.components.render.planned_objects import Manifest, ObjectRole, PlannedObject, manifest
+from kafka_replication.components.topology.clusters import (
     Cluster,
     ConfigValue,
     KafkaUserDeclaration,
@@ -13,7 +13,7 @@ from components.topology.clusters import (
     TlsAuthentication,
     kafka_user_name,
 )
-from components.topology.model import Topology
+from kafka_replication.components.topology.model import Topology
 
 #: The objects' `part-of` label, in place of a flow's name.
 _USERS = "kafka-users"

@@ -9,15 +9,15 @@ from collections.abc import Mapping
 
 import yaml
 
-from components.flows.expansion import FlowShape
-from components.flows.naming import config_map_name
-from components.flows.resolved import ResolvedFlow
-from components.kafka.connectors import ConnectorRole
-from components.properties.definitions import Owner, definitions
-from components.properties.values import Value
-from components.render.config_layers import Config
-from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, flow_object
-from components.topology.workers import JmxMetrics, Metrics, ReporterMetrics
+from kafka_replication.components.flows.expansion import FlowShape
+from kafka_replication.components.flows.naming import config_map_name
+from kafka_replication.components.flows.resolved import ResolvedFlow
+from kafka_replication.components.kafka.connectors import ConnectorRole
+from kafka_replication.components.properties.definitions import Owner, definitions
+from kafka_replication.components.properties.values import Value
+from kafka_replication.components.render.config_layers import Config
+from kafka_replication.components.render.planned_objects import Manifest, ObjectRole, PlannedObject, flow_object
+from kafka_replication.components.topology.workers import JmxMetrics, Metrics, ReporterMetrics
 
 _SOURCE = "kafka_connect_mirror_mirrorsourceconnector_"
 _CHECKPOINT = "kafka_connect_mirror_mirrorcheckpointconnector_"

@@ -9,21 +9,21 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from components.flows.expansion import FlowShape
-from components.flows.naming import connector_name, mirror_connector_name
-from components.flows.operators import CLUSTER_LABEL, WORKER_KINDS
-from components.flows.resolved import ResolvedFlow
-from components.kafka.connectors import CONNECTOR_CLASSES
-from components.render.acls import flows_without_addresses
-from components.render.alerts import alert_rules
-from components.render.config_layers import Config, values
-from components.render.connector_config import changeable_layers
-from components.render.dashboard import dashboard
-from components.render.deployments import Deployment, declared_connectors, deployments
-from components.render.kafka_connectors import connector_roles
-from components.render.metrics import LEGACY_NAMES, RECORDS_LAG, reports_both
-from components.render.planned_objects import ObjectRole, PlannedObject, manifest
-from components.topology.model import MonitoringSettings, Topology
+from kafka_replication.components.flows.expansion import FlowShape
+from kafka_replication.components.flows.naming import connector_name, mirror_connector_name
+from kafka_replication.components.flows.operators import CLUSTER_LABEL, WORKER_KINDS
+from kafka_replication.components.flows.resolved import ResolvedFlow
+from kafka_replication.components.kafka.connectors import CONNECTOR_CLASSES
+from kafka_replication.components.render.acls import flows_without_addresses
+from kafka_replication.components.render.alerts import alert_rules
+from kafka_replication.components.render.config_layers import Config, values
+from kafka_replication.components.render.connector_config import changeable_layers
+from kafka_replication.components.render.dashboard import dashboard
+from kafka_replication.components.render.deployments import Deployment, declared_connectors, deployments
+from kafka_replication.components.render.kafka_connectors import connector_roles
+from kafka_replication.components.render.metrics import LEGACY_NAMES, RECORDS_LAG, reports_both
+from kafka_replication.components.render.planned_objects import ObjectRole, PlannedObject, manifest
+from kafka_replication.components.topology.model import MonitoringSettings, Topology
 
 #: The objects' `part-of` label, in place of a flow's name.
 _MONITORING = "monitoring"

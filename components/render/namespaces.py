@@ -2,14 +2,20 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from components.flows.naming import role_name, service_account_name
-from components.flows.resolved import ResolvedFlow
-from components.kafka.replication_policy import SIDES, Side
-from components.render.connections import secrets_read
-from components.render.kafka_connectors import connector_config_maps
-from components.render.planned_objects import ObjectRole, PlannedObject, access_manifests, flow_object, manifest
-from components.render.secrets import names_here, user_references
-from components.topology.workers import Quantity
+from kafka_replication.components.flows.naming import role_name, service_account_name
+from kafka_replication.components.flows.resolved import ResolvedFlow
+from kafka_replication.components.kafka.replication_policy import SIDES, Side
+from kafka_replication.components.render.connections import secrets_read
+from kafka_replication.components.render.kafka_connectors import connector_config_maps
+from kafka_replication.components.render.planned_objects import (
+    ObjectRole,
+    PlannedObject,
+    access_manifests,
+    flow_object,
+    manifest,
+)
+from kafka_replication.components.render.secrets import names_here, user_references
+from kafka_replication.components.topology.workers import Quantity
 
 
 def namespace_objects(flow: ResolvedFlow) -> list[PlannedObject]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from components.flows.resolved import ResolvedFlow
+from kafka_replication.components.flows.resolved import ResolvedFlow
 
 Manifest = dict[str, Any]
 #: The label that names an object's flow.

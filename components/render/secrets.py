@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from components.flows.naming import validation_secret_name
-from components.flows.operators import StrimziApi
-from components.flows.resolved import ResolvedFlow, config_secrets, validation_config_secrets
-from components.kafka.replication_policy import SIDES, Side
-from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, flow_object
-from components.topology.clusters import (
+from kafka_replication.components.flows.naming import validation_secret_name
+from kafka_replication.components.flows.operators import StrimziApi
+from kafka_replication.components.flows.resolved import ResolvedFlow, config_secrets, validation_config_secrets
+from kafka_replication.components.kafka.replication_policy import SIDES, Side
+from kafka_replication.components.render.planned_objects import Manifest, ObjectRole, PlannedObject, flow_object
+from kafka_replication.components.topology.clusters import (
     TOKEN_TRUST_KEY,
     ConfigValue,
     CustomAuthentication,
@@ -25,7 +25,7 @@ from components.topology.clusters import (
     SecretKey,
     secret_key,
 )
-from components.topology.model import Flow
+from kafka_replication.components.topology.model import Flow
 
 #: Aliases of the configuration providers in every worker.
 CONFIG_MAP_PROVIDER = "cfmap"

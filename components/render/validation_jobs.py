@@ -13,15 +13,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from components.contract.parameters import FlowParameters, Parameters
-from components.contract.problems import CannotRunError
-from components.contract.published_verdict import config_map_name as verdict_name
-from components.contract.spark_conf import DRIVER_HEAP, NO_SETTINGS, SparkSettings
-from components.flows.naming import config_map_name, validation_job_name, validation_run_name
-from components.flows.resolved import ResolvedFlow, flow_digest
-from components.render.deployments import deployments
-from components.render.job_parameters import job_parameters
-from components.render.job_pods import (
+from kafka_replication.components.contract.parameters import FlowParameters, Parameters
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.contract.published_verdict import config_map_name as verdict_name
+from kafka_replication.components.contract.spark_conf import DRIVER_HEAP, NO_SETTINGS, SparkSettings
+from kafka_replication.components.flows.naming import config_map_name, validation_job_name, validation_run_name
+from kafka_replication.components.flows.resolved import ResolvedFlow, flow_digest
+from kafka_replication.components.render.deployments import deployments
+from kafka_replication.components.render.job_parameters import job_parameters
+from kafka_replication.components.render.job_pods import (
     CONTAINER_SECURITY,
     DRIVER_COMMAND,
     GUARDED,
@@ -38,8 +38,14 @@ from components.render.job_pods import (
     resources,
     run_labels,
 )
-from components.render.planned_objects import Manifest, ObjectRole, PlannedObject, access_manifests, manifest
-from components.topology.in_cluster import Executors, InCluster, Workload, heap_bytes, quantity_value
+from kafka_replication.components.render.planned_objects import (
+    Manifest,
+    ObjectRole,
+    PlannedObject,
+    access_manifests,
+    manifest,
+)
+from kafka_replication.components.topology.in_cluster import Executors, InCluster, Workload, heap_bytes, quantity_value
 
 API_VERSION = "sparkoperator.k8s.io/v1beta2"
 #: The Spark in the job's image.

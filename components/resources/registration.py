@@ -8,19 +8,19 @@ from weakref import WeakKeyDictionary
 
 import pulumi
 
-from components.checks import check_topology
-from components.checks.clusters import check_addresses
-from components.contract.problems import CannotRunError, Problem, ReplicationError, raise_errors
-from components.flows.operators import STRIMZI_GROUP, WORKER_KINDS, StrimziApi
-from components.flows.resolved import ResolvedFlow, config_keys, missing_config, resolve_flows
-from components.properties.definitions import nearest
-from components.render.api_versions import REQUIRED, lacks_fields_of_v1, refused_switch
-from components.render.deployments import Deployment, FlowOutputs, deployments, flow_outputs
-from components.render.kafka_connect import EXACTLY_ONCE_SUPPORT
-from components.render.planned_objects import ObjectRole, PlannedObject, needed_keys
-from components.topology.clusters import Cluster
-from components.topology.model import ExactlyOnce, Replication, Topology
-from components.topology.parsing import parse_topology
+from kafka_replication.components.checks import check_topology
+from kafka_replication.components.checks.clusters import check_addresses
+from kafka_replication.components.contract.problems import CannotRunError, Problem, ReplicationError, raise_errors
+from kafka_replication.components.flows.operators import STRIMZI_GROUP, WORKER_KINDS, StrimziApi
+from kafka_replication.components.flows.resolved import ResolvedFlow, config_keys, missing_config, resolve_flows
+from kafka_replication.components.properties.definitions import nearest
+from kafka_replication.components.render.api_versions import REQUIRED, lacks_fields_of_v1, refused_switch
+from kafka_replication.components.render.deployments import Deployment, FlowOutputs, deployments, flow_outputs
+from kafka_replication.components.render.kafka_connect import EXACTLY_ONCE_SUPPORT
+from kafka_replication.components.render.planned_objects import ObjectRole, PlannedObject, needed_keys
+from kafka_replication.components.topology.clusters import Cluster
+from kafka_replication.components.topology.model import ExactlyOnce, Replication, Topology
+from kafka_replication.components.topology.parsing import parse_topology
 
 
 def enables(planned: PlannedObject) -> bool:

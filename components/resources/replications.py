@@ -6,17 +6,17 @@ from typing import Any
 
 import pulumi
 
-from components.contract.parameters import JsonObject
-from components.render.deployments import FlowOutputs
-from components.render.job_parameters import flow_parameters
-from components.resources.registration import (
+from kafka_replication.components.contract.parameters import JsonObject
+from kafka_replication.components.render.deployments import FlowOutputs
+from kafka_replication.components.render.job_parameters import flow_parameters
+from kafka_replication.components.resources.registration import (
     ReplicationArgs,
     known_output,
     register_objects,
     require_targets,
     resolve_replication,
 )
-from components.topology.model import Flow, MirrorMaker2, PrefixlessPair, Split
+from kafka_replication.components.topology.model import Flow, MirrorMaker2, PrefixlessPair, Split
 
 FLOW_TYPE = "replication:kafka:Flow"
 MIRROR_MAKER2_TYPE = "replication:kafka:MirrorMaker2"

@@ -6,16 +6,16 @@ from typing import Any
 
 import pulumi
 
-from components.checks import check_topology
-from components.contract.problems import ReplicationError, raise_errors
-from components.contract.spark_conf import NO_SETTINGS, SparkSettings
-from components.flows.resolved import ResolvedFlow, missing_config
-from components.render.kafka_users import kafka_user_objects
-from components.render.monitoring import monitoring_objects
-from components.render.planned_objects import ObjectRole, needed_keys
-from components.render.validation_jobs import RUNS_ONCE, validation_objects
-from components.resources.registration import known_output, register_object, unknown_keys
-from components.resources.replications import (
+from kafka_replication.components.checks import check_topology
+from kafka_replication.components.contract.problems import ReplicationError, raise_errors
+from kafka_replication.components.contract.spark_conf import NO_SETTINGS, SparkSettings
+from kafka_replication.components.flows.resolved import ResolvedFlow, missing_config
+from kafka_replication.components.render.kafka_users import kafka_user_objects
+from kafka_replication.components.render.monitoring import monitoring_objects
+from kafka_replication.components.render.planned_objects import ObjectRole, needed_keys
+from kafka_replication.components.render.validation_jobs import RUNS_ONCE, validation_objects
+from kafka_replication.components.resources.registration import known_output, register_object, unknown_keys
+from kafka_replication.components.resources.replications import (
     BidirectionalPrefixlessPair,
     BidirectionalPrefixlessPairArgs,
     ConnectClusterSplit,
@@ -25,8 +25,8 @@ from components.resources.replications import (
     ReplicationFlow,
     ReplicationFlowArgs,
 )
-from components.topology.in_cluster import InCluster
-from components.topology.model import Flow, MirrorMaker2, PrefixlessPair, Split, Topology
+from kafka_replication.components.topology.in_cluster import InCluster
+from kafka_replication.components.topology.model import Flow, MirrorMaker2, PrefixlessPair, Split, Topology
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from components.kafka.plugins import full_class_name
-from components.topology.clusters import (
+from kafka_replication.components.kafka.plugins import full_class_name
+from kafka_replication.components.topology.clusters import (
     LABEL,
     Model,
     NonNegativeInt,

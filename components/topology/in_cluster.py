@@ -8,9 +8,16 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
-from components.contract.spark_conf import why_not_memory
-from components.topology.clusters import Model, NonNegativeInt, PositiveInt, SecretName, optional, setting
-from components.topology.workers import Quantity
+from kafka_replication.components.contract.spark_conf import why_not_memory
+from kafka_replication.components.topology.clusters import (
+    Model,
+    NonNegativeInt,
+    PositiveInt,
+    SecretName,
+    optional,
+    setting,
+)
+from kafka_replication.components.topology.workers import Quantity
 
 _SIZE = re.compile(r"([0-9.]+)(.*)")
 _UNITS = {

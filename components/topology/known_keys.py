@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from components.topology.clusters import Model
+from kafka_replication.components.topology.clusters import Model
 
 #: Their key -> the path of ours, relative to where our key is accepted.
 OURS: Mapping[str, str] = {

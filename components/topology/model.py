@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from components.kafka.replication_policy import Policy
-from components.topology.clusters import (
+from kafka_replication.components.kafka.replication_policy import Policy
+from kafka_replication.components.topology.clusters import (
     Cluster,
     Model,
     NonNegativeInt,
@@ -18,7 +18,7 @@ from components.topology.clusters import (
     optional,
     setting,
 )
-from components.topology.connectors import (
+from kafka_replication.components.topology.connectors import (
     Connectors,
     MirrorConnectors,
     OwnTransforms,
@@ -27,8 +27,8 @@ from components.topology.connectors import (
     SubName,
     Transforms,
 )
-from components.topology.editor_schema import editor_schema
-from components.topology.workers import ConnectCluster, NamespaceChoice, Quota
+from kafka_replication.components.topology.editor_schema import editor_schema
+from kafka_replication.components.topology.workers import ConnectCluster, NamespaceChoice, Quota
 
 #: Keys that several kinds of replication share.
 Topics = Annotated[

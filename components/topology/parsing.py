@@ -7,10 +7,10 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from components.contract.problems import Problem, ReplicationError
-from components.topology.clusters import LABEL, SUBDOMAIN, Model
-from components.topology.known_keys import Path, unknown_key, value_at
-from components.topology.model import Topology
+from kafka_replication.components.contract.problems import Problem, ReplicationError
+from kafka_replication.components.topology.clusters import LABEL, SUBDOMAIN, Model
+from kafka_replication.components.topology.known_keys import Path, unknown_key, value_at
+from kafka_replication.components.topology.model import Topology
 
 #: Alternative types of a value, as pydantic names them in locations.
 _SIMPLE_TYPES = ("str", "bool", "int", "float")

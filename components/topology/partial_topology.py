@@ -10,11 +10,11 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from components.contract.problems import Problem
-from components.topology.clusters import Model
-from components.topology.known_keys import Path, unknown_key
-from components.topology.model import Topology
-from components.topology.parsing import file_path, form_problems
+from kafka_replication.components.contract.problems import Problem
+from kafka_replication.components.topology.clusters import Model
+from kafka_replication.components.topology.known_keys import Path, unknown_key
+from kafka_replication.components.topology.model import Topology
+from kafka_replication.components.topology.parsing import file_path, form_problems
 
 #: Entries of a topology are two keys deep: `clusters.ALIAS`, `replications.NAME`.
 _ENTRY = 2

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, with_config
 from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
 
-from components.topology.clusters import (
+from kafka_replication.components.topology.clusters import (
     DataKey,
     Model,
     NonNegativeInt,

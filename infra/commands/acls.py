@@ -6,10 +6,10 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from infra.commands.console import err, out, print_problems
-from infra.commands.options import InProject, Json, Stack
-from infra.review import acls as access
-from infra.stack.settings import read_settings
+from kafka_replication.infra.commands.console import err, out, print_problems
+from kafka_replication.infra.commands.options import InProject, Json, Stack
+from kafka_replication.infra.review import acls as access
+from kafka_replication.infra.stack.settings import read_settings
 
 
 def acls(

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
-from components.contract.problems import RefusedError
-from components.contract.wording import number
-from infra.commands.console import confirm_or_end, err, out, print_changes, print_idle, print_problems
-from infra.commands.options import InProject, Json, ReadySeconds, Stack, Yes, who
-from infra.deploy.adoption.refusals import AGREEMENTS
-from infra.stack.session import OpenStack
-from infra.stack.settings import read_settings
+from kafka_replication.components.contract.problems import RefusedError
+from kafka_replication.components.contract.wording import number
+from kafka_replication.infra.commands.console import confirm_or_end, err, out, print_changes, print_idle, print_problems
+from kafka_replication.infra.commands.options import InProject, Json, ReadySeconds, Stack, Yes, who
+from kafka_replication.infra.deploy.adoption.refusals import AGREEMENTS
+from kafka_replication.infra.stack.session import OpenStack
+from kafka_replication.infra.stack.settings import read_settings
 
 if TYPE_CHECKING:
-    from infra.deploy.adoption.plan import AdoptionPlan
+    from kafka_replication.infra.deploy.adoption.plan import AdoptionPlan
 
 
 def _agreements(given: list[str] | None) -> list[str]:
@@ -69,11 +69,11 @@ def adopt(
     Example: `replicate adopt prod-us-west-2 --agree restart:orders`
     """
     # They load Pulumi, which takes longer than TAB may.
-    from infra.deploy.adoption.carry_out import MoveResult, MoveRun, take_over
-    from infra.deploy.adoption.facts import read_facts
-    from infra.deploy.adoption.plan import planned
-    from infra.deploy.adoption.text import document_of, print_move_results, print_plan, print_remains
-    from infra.deploy.engine import deployment
+    from kafka_replication.infra.deploy.adoption.carry_out import MoveResult, MoveRun, take_over
+    from kafka_replication.infra.deploy.adoption.facts import read_facts
+    from kafka_replication.infra.deploy.adoption.plan import planned
+    from kafka_replication.infra.deploy.adoption.text import document_of, print_move_results, print_plan, print_remains
+    from kafka_replication.infra.deploy.engine import deployment
 
     settings = read_settings(stack, project.stacks)
     with OpenStack(settings) as opened:

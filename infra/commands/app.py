@@ -12,8 +12,8 @@ import typer
 from rich.markup import escape
 from typer.core import TyperGroup
 
-from components.contract.problems import CannotRunError, RefusedError, ReplicationError
-from infra.commands.console import err, print_problems
+from kafka_replication.components.contract.problems import CannotRunError, RefusedError, ReplicationError
+from kafka_replication.infra.commands.console import err, print_problems
 
 #: Every command and what it does, in the order of `--help`. Each is a function of the same name, in `MODULES` or in the
 #: module of the same name.
@@ -69,7 +69,7 @@ class LazyCommands(TyperGroup):
 
 
 def _load(name: str) -> object:
-    module = import_module(f"infra.commands.{MODULES.get(name, name)}")
+    module = import_module(f"kafka_replication.infra.commands.{MODULES.get(name, name)}")
     command = getattr(module, "import_" if name == "import" else name)
     if not isinstance(command, typer.Typer):
         command, function = typer.Typer(add_completion=False, rich_markup_mode="markdown"), command

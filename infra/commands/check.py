@@ -8,18 +8,18 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from components.checks.listed_names import ClusterNames
-from components.contract.problems import CannotRunError, Problem, Severity
-from components.contract.wording import number
-from infra.commands.completion import complete_stack
-from infra.commands.console import out, print_problems
-from infra.commands.options import InProject, Json
-from infra.deploy.promotion.rule.plan import plan_problems
-from infra.stack.listed_names import listed_problems, read_names, refuse_unknown, selection_lines
-from infra.stack.session import OpenStack
-from infra.stack.settings import StackSettings, read_settings, stack_names
-from infra.stack.stack_checks import problems_of_stack
-from infra.stack.yaml_files import shown
+from kafka_replication.components.checks.listed_names import ClusterNames
+from kafka_replication.components.contract.problems import CannotRunError, Problem, Severity
+from kafka_replication.components.contract.wording import number
+from kafka_replication.infra.commands.completion import complete_stack
+from kafka_replication.infra.commands.console import out, print_problems
+from kafka_replication.infra.commands.options import InProject, Json
+from kafka_replication.infra.deploy.promotion.rule.plan import plan_problems
+from kafka_replication.infra.stack.listed_names import listed_problems, read_names, refuse_unknown, selection_lines
+from kafka_replication.infra.stack.session import OpenStack
+from kafka_replication.infra.stack.settings import StackSettings, read_settings, stack_names
+from kafka_replication.infra.stack.stack_checks import problems_of_stack
+from kafka_replication.infra.stack.yaml_files import shown
 
 
 def check(
@@ -104,7 +104,7 @@ def _names(settings: StackSettings, topics: str, aliases: set[str]) -> dict[str,
     if topics != "cluster":
         return read_names(Path(topics), aliases)
     # Only this option needs the Kubernetes and Kafka clients, which take a second to load.
-    from infra.stack.listed_names import names_in_clusters
+    from kafka_replication.infra.stack.listed_names import names_in_clusters
 
     with OpenStack(settings) as stack:
         return names_in_clusters(stack)

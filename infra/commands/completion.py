@@ -7,10 +7,10 @@ from pathlib import Path
 
 import typer
 
-from components.contract.problems import CannotRunError, ReplicationError
-from components.flows.expansion import expand
-from infra.stack.project import find_project
-from infra.stack.settings import read_settings, stack_names
+from kafka_replication.components.contract.problems import CannotRunError, ReplicationError
+from kafka_replication.components.flows.expansion import expand
+from kafka_replication.infra.stack.project import find_project
+from kafka_replication.infra.stack.settings import read_settings, stack_names
 
 
 def complete_stack(context: typer.Context, incomplete: str) -> list[str]:

@@ -8,11 +8,20 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from infra.commands.console import err, out
-from infra.commands.options import Connectors, DryRun, Flow, InProject, Stack, TakeOver, WaitSeconds, who
-from infra.stack.session import OpenStack
-from infra.stack.settings import read_settings
-from infra.stack.yaml_files import shown
+from kafka_replication.infra.commands.console import err, out
+from kafka_replication.infra.commands.options import (
+    Connectors,
+    DryRun,
+    Flow,
+    InProject,
+    Stack,
+    TakeOver,
+    WaitSeconds,
+    who,
+)
+from kafka_replication.infra.stack.session import OpenStack
+from kafka_replication.infra.stack.settings import read_settings
+from kafka_replication.infra.stack.yaml_files import shown
 
 Keep = Annotated[
     bool, typer.Option("--keep", help="Print the change in the topology that makes it permanent, and change nothing.")
@@ -91,8 +100,8 @@ def _request(
 ) -> None:
     """Bring the connectors into the state, wait until the operator reports it, and print what was seen."""
     # These load the Kubernetes client, which is too slow for TAB completion.
-    from infra.operate.connectors.changes import StateRequest, concerned, planned
-    from infra.operate.connectors.operator import carry_out, chosen_places, cluster_of, read_live
+    from kafka_replication.infra.operate.connectors.changes import StateRequest, concerned, planned
+    from kafka_replication.infra.operate.connectors.operator import carry_out, chosen_places, cluster_of, read_live
 
     flow = stack.declared_flow(name)
     places = chosen_places(flow, connectors)
@@ -129,7 +138,7 @@ def _how_it_ends(stack: str, flow: str, until: datetime | None) -> str:
 
 def keep_state(stack: OpenStack, name: str, state: str, connectors: Sequence[str]) -> None:
     """Print the change in the topology that makes a state permanent."""
-    from infra.operate.connectors.operator import chosen_places
+    from kafka_replication.infra.operate.connectors.operator import chosen_places
 
     flow = stack.declared_flow(name)
     roles = dict.fromkeys(place.role for place in chosen_places(flow, connectors))
@@ -188,10 +197,10 @@ def restart(
     Example: `replicate restart prod-us-west-2 orders --connector orders-source --task 0`
     """
     # These load the Kubernetes client, which is too slow for TAB completion.
-    from infra.kubernetes.secret_readers import note_secrets_read, secrets_read
-    from infra.operate.connectors.changes import planned_restarts
-    from infra.operate.connectors.operator import chosen_places, cluster_of, read_live
-    from infra.operate.connectors.operator import restart as carry_out
+    from kafka_replication.infra.kubernetes.secret_readers import note_secrets_read, secrets_read
+    from kafka_replication.infra.operate.connectors.changes import planned_restarts
+    from kafka_replication.infra.operate.connectors.operator import chosen_places, cluster_of, read_live
+    from kafka_replication.infra.operate.connectors.operator import restart as carry_out
 
     with OpenStack(read_settings(stack, project.stacks)) as opened:
         places = chosen_places(opened.declared_flow(flow), connector or ())

@@ -12,9 +12,9 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from components.contract.problems import CannotRunError, Problem, Severity
-from components.contract.wording import agreeing
-from infra.stack.yaml_files import shown
+from kafka_replication.components.contract.problems import CannotRunError, Problem, Severity
+from kafka_replication.components.contract.wording import agreeing
+from kafka_replication.infra.stack.yaml_files import shown
 
 #: Width for a file or a pipe, wider than any table: a search does not find a name that is broken over two lines.
 _UNFOLDED = 1000

@@ -7,17 +7,17 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from components.changes.effect import Impact
-from components.contract.problems import CannotRunError
-from infra.commands.completion import complete_stack
-from infra.commands.console import err, out
-from infra.commands.options import InProject, Json
-from infra.review.bases import open_base
-from infra.review.comment import as_markdown as markdown_document
-from infra.review.comparison import Comparison, compare_plans, compare_stacks
-from infra.review.reports import as_json as json_document
-from infra.review.reports import print_comparisons
-from infra.review.source_comparison import are_sources, compare_with_sources
+from kafka_replication.components.changes.effect import Impact
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.commands.completion import complete_stack
+from kafka_replication.infra.commands.console import err, out
+from kafka_replication.infra.commands.options import InProject, Json
+from kafka_replication.infra.review.bases import open_base
+from kafka_replication.infra.review.comment import as_markdown as markdown_document
+from kafka_replication.infra.review.comparison import Comparison, compare_plans, compare_stacks
+from kafka_replication.infra.review.reports import as_json as json_document
+from kafka_replication.infra.review.reports import print_comparisons
+from kafka_replication.infra.review.source_comparison import are_sources, compare_with_sources
 
 #: Compare with the cluster instead of files. A folder or branch of that name is ./cluster or refs/heads/cluster.
 CLUSTER = "cluster"
@@ -74,7 +74,7 @@ def diff(
     failures: Sequence[CannotRunError] = ()
     if against == [CLUSTER]:
         # It loads a Kubernetes client, which TAB and comparisons of files do not need.
-        from infra.review.live_comparison import compare_with_clusters, deployable_stacks
+        from kafka_replication.infra.review.live_comparison import compare_with_clusters, deployable_stacks
 
         chosen = stacks or deployable_stacks(project.stacks)
         comparisons, failures = compare_with_clusters(chosen, project.stacks)

@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
-from components.contract.problems import RefusedError
-from components.contract.wording import number
-from infra.commands.console import err, out
-from infra.commands.options import CatchUpSeconds, Flow, InProject, Stack
-from infra.stack.session import OpenStack
-from infra.stack.settings import StackSettings, read_settings
-from infra.stack.yaml_files import shown
+from kafka_replication.components.contract.problems import RefusedError
+from kafka_replication.components.contract.wording import number
+from kafka_replication.infra.commands.console import err, out
+from kafka_replication.infra.commands.options import CatchUpSeconds, Flow, InProject, Stack
+from kafka_replication.infra.stack.session import OpenStack
+from kafka_replication.infra.stack.settings import StackSettings, read_settings
+from kafka_replication.infra.stack.yaml_files import shown
 
 if TYPE_CHECKING:
-    from infra.operate.rehearse.drill import Drill
+    from kafka_replication.infra.operate.rehearse.drill import Drill
 
 
 def drill(
@@ -43,8 +43,8 @@ def drill(
     Example: `replicate drill prod-us-west-2 orders`
     """
     # They load clients of Kubernetes and Kafka, which takes longer than TAB may.
-    from infra.operate.flow_access import open_flow
-    from infra.operate.rehearse.drill import Drill
+    from kafka_replication.infra.operate.flow_access import open_flow
+    from kafka_replication.infra.operate.rehearse.drill import Drill
 
     with OpenStack(read_settings(stack, project.stacks)) as opened, open_flow(opened, flow) as chosen:
         on_source, on_target = chosen.writer("source"), chosen.writer("target")
@@ -53,9 +53,9 @@ def drill(
 
 def rehearse(drill: "Drill", settings: StackSettings) -> None:
     """Run the drill, and print and keep what it measured. Raises RefusedError if records were skipped."""
-    from infra.operate.move.run import print_preconditions
-    from infra.operate.rehearse.drill import rights, run
-    from infra.operate.rehearse.drill_record import write_record
+    from kafka_replication.infra.operate.move.run import print_preconditions
+    from kafka_replication.infra.operate.rehearse.drill import rights, run
+    from kafka_replication.infra.operate.rehearse.drill_record import write_record
 
     flow = drill.flow
     if drill.group in flow.group_selection:

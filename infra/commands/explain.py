@@ -8,15 +8,15 @@ import typer
 from rich.markdown import Markdown
 from rich.markup import escape
 
-from components.contract.problems import CannotRunError
-from components.properties.definitions import nearest
-from infra.commands.completion import complete_flow, complete_stack
-from infra.commands.console import out
-from infra.commands.options import Json, PerhapsInProject
-from infra.review import explain as explanations
-from infra.review.explain import described, known_codes, print_explanation, print_property
-from infra.stack.project import find_project
-from infra.stack.settings import read_settings, stack_names
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.properties.definitions import nearest
+from kafka_replication.infra.commands.completion import complete_flow, complete_stack
+from kafka_replication.infra.commands.console import out
+from kafka_replication.infra.commands.options import Json, PerhapsInProject
+from kafka_replication.infra.review import explain as explanations
+from kafka_replication.infra.review.explain import described, known_codes, print_explanation, print_property
+from kafka_replication.infra.stack.project import find_project
+from kafka_replication.infra.stack.settings import read_settings, stack_names
 
 
 def explain(

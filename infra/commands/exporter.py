@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from components.contract.exported_series import ADDRESS
-from components.contract.problems import CannotRunError
-from infra.commands.completion import complete_stack
-from infra.commands.console import err
-from infra.commands.options import InProject
-from infra.stack.session import OpenStack
-from infra.stack.settings import read_settings
-from infra.stack.stack_checks import raise_mistakes
+from kafka_replication.components.contract.exported_series import ADDRESS
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.commands.completion import complete_stack
+from kafka_replication.infra.commands.console import err
+from kafka_replication.infra.commands.options import InProject
+from kafka_replication.infra.stack.session import OpenStack
+from kafka_replication.infra.stack.settings import read_settings
+from kafka_replication.infra.stack.stack_checks import raise_mistakes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from infra.operate.status.exporter import Newest
+    from kafka_replication.infra.operate.status.exporter import Newest
 
 _INTERRUPTED = 130
 _PORTS = 65_536
@@ -61,8 +61,8 @@ def exporter(
     Example: `replicate exporter prod-us-west-2 --listen 127.0.0.1:9847`
     """
     # They load clients of Kubernetes and Kafka, which takes longer than TAB may.
-    from infra.operate.status.exporter import Newest, serving
-    from infra.operate.status.look import rounds
+    from kafka_replication.infra.operate.status.exporter import Newest, serving
+    from kafka_replication.infra.operate.status.look import rounds
 
     def read() -> list[OpenStack]:
         return [OpenStack(read_settings(stack, project.stacks)) for stack in dict.fromkeys(stacks)]
@@ -93,8 +93,8 @@ def exporter(
 
 def _take(rounds: "Iterator[Sequence[OpenStack]]", newest: "Newest") -> None:
     """Serve each look, and print why something could not be asked, unless the previous look already printed it."""
-    from infra.operate.status.exporter import changed_by_hand, not_asked
-    from infra.operate.status.look import look
+    from kafka_replication.infra.operate.status.exporter import changed_by_hand, not_asked
+    from kafka_replication.infra.operate.status.look import look
 
     printed: set[str] = set()
     for stacks in rounds:

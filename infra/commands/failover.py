@@ -5,10 +5,10 @@ from typing import Annotated, Literal
 
 import typer
 
-from infra.commands.console import err, out
-from infra.commands.options import DryRun, Flow, Groups, InProject, Json, Stack, WaitSeconds, who
-from infra.stack.session import OpenStack
-from infra.stack.settings import read_settings
+from kafka_replication.infra.commands.console import err, out
+from kafka_replication.infra.commands.options import DryRun, Flow, Groups, InProject, Json, Stack, WaitSeconds, who
+from kafka_replication.infra.stack.session import OpenStack
+from kafka_replication.infra.stack.settings import read_settings
 
 _Mode = Literal["planned", "continuous", "disaster"]
 
@@ -88,13 +88,13 @@ def failover(
     if fence and lift_fence:
         raise typer.BadParameter("it cannot be given with `--fence`.", param_hint="--lift-fence")
     # They load clients of Kubernetes and Kafka, which takes longer than TAB may.
-    from infra.operate.flow_access import open_flow
-    from infra.operate.move.disaster import DisasterFailover
-    from infra.operate.move.facts import Mode
-    from infra.operate.move.failover import Failover
-    from infra.operate.move.failover_plan import refuse_unsuited
-    from infra.operate.move.fence import FencedFailover, lift_only
-    from infra.operate.move.run import MoveCall
+    from kafka_replication.infra.operate.flow_access import open_flow
+    from kafka_replication.infra.operate.move.disaster import DisasterFailover
+    from kafka_replication.infra.operate.move.facts import Mode
+    from kafka_replication.infra.operate.move.failover import Failover
+    from kafka_replication.infra.operate.move.failover_plan import refuse_unsuited
+    from kafka_replication.infra.operate.move.fence import FencedFailover, lift_only
+    from kafka_replication.infra.operate.move.run import MoveCall
 
     call = MoveCall(
         out, err, who(), groups or (), dry_run, as_json, wait_seconds, watch_seconds, max_lag, mode=Mode(mode)
@@ -148,9 +148,9 @@ def failback(
     Example: `replicate failback prod-us-west-2 orders --dry-run`
     """
     # They load clients of Kubernetes and Kafka, which takes longer than TAB may.
-    from infra.operate.flow_access import open_flow
-    from infra.operate.move.flow_back import fail_back
-    from infra.operate.move.run import MoveCall
+    from kafka_replication.infra.operate.flow_access import open_flow
+    from kafka_replication.infra.operate.move.flow_back import fail_back
+    from kafka_replication.infra.operate.move.run import MoveCall
 
     call = MoveCall(out, err, who(), groups or (), dry_run, as_json, wait_seconds, export=export)
     with OpenStack(read_settings(stack, project.stacks)) as opened, open_flow(opened, flow) as chosen:

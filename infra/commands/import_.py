@@ -9,22 +9,38 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from components.contract.problems import CannotRunError, Problem, ReplicationError, Severity
-from components.contract.wording import number
-from components.flows.operators import strimzi
-from components.topology.clusters import is_label
-from infra.commands.console import err, out, print_next, print_problems
-from infra.onboard.importing.cluster import objects_of
-from infra.onboard.importing.deployment_changes import ImportChanges, changes_of_imports, heartbeat_warning
-from infra.onboard.importing.flows import Imported, why_named
-from infra.onboard.importing.left_out import DifferingParts, LeftOut, differing_parts, grouped_by_wording, parts_text
-from infra.onboard.importing.project_files import add_logins, environments, needed_values, project_files, read_logins
-from infra.onboard.importing.reading import ReadInput, ReadObject, read_documents, read_objects
-from infra.onboard.importing.topologies import ImportedTopology, imported_topologies
-from infra.onboard.new_project.files import advice, require_empty, requirement, write_files
-from infra.stack.settings import read_settings
-from infra.stack.stack_checks import problems_of_stack
-from infra.stack.yaml_files import shown
+from kafka_replication.components.contract.problems import CannotRunError, Problem, ReplicationError, Severity
+from kafka_replication.components.contract.wording import number
+from kafka_replication.components.flows.operators import strimzi
+from kafka_replication.components.topology.clusters import is_label
+from kafka_replication.infra.commands.console import err, out, print_next, print_problems
+from kafka_replication.infra.onboard.importing.cluster import objects_of
+from kafka_replication.infra.onboard.importing.deployment_changes import (
+    ImportChanges,
+    changes_of_imports,
+    heartbeat_warning,
+)
+from kafka_replication.infra.onboard.importing.flows import Imported, why_named
+from kafka_replication.infra.onboard.importing.left_out import (
+    DifferingParts,
+    LeftOut,
+    differing_parts,
+    grouped_by_wording,
+    parts_text,
+)
+from kafka_replication.infra.onboard.importing.project_files import (
+    add_logins,
+    environments,
+    needed_values,
+    project_files,
+    read_logins,
+)
+from kafka_replication.infra.onboard.importing.reading import ReadInput, ReadObject, read_documents, read_objects
+from kafka_replication.infra.onboard.importing.topologies import ImportedTopology, imported_topologies
+from kafka_replication.infra.onboard.new_project.files import advice, require_empty, requirement, write_files
+from kafka_replication.infra.stack.settings import read_settings
+from kafka_replication.infra.stack.stack_checks import problems_of_stack
+from kafka_replication.infra.stack.yaml_files import shown
 
 
 def print_names(imported: Sequence[Imported]) -> None:
@@ -254,7 +270,7 @@ def _refuse_to_validate(stack: str, *, wrong: bool, runs: bool) -> None:
 def _validated(stack: str, stacks: Path) -> int:
     """Return the exit code of the validation of what runs, as the new project declares it."""
     # It loads Pulumi, which takes longer than an import.
-    from infra.validate.run import ValidationRun, run_validation
+    from kafka_replication.infra.validate.run import ValidationRun, run_validation
 
     report = stacks.parent / f"report-{stack}.json"
     out.print(f"\nValidation of what runs; the report is {escape(shown(report))}:", soft_wrap=True)

@@ -10,10 +10,10 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from infra.commands.console import interruptible, out, print_next
-from infra.onboard.new_project.answers import Answers, Assumed, ClusterAnswers, assumed
-from infra.onboard.new_project.files import advice, require_empty, requirement, write_project
-from infra.stack.yaml_files import shown
+from kafka_replication.infra.commands.console import interruptible, out, print_next
+from kafka_replication.infra.onboard.new_project.answers import Answers, Assumed, ClusterAnswers, assumed
+from kafka_replication.infra.onboard.new_project.files import advice, require_empty, requirement, write_project
+from kafka_replication.infra.stack.yaml_files import shown
 
 
 def init(

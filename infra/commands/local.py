@@ -17,21 +17,29 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from components.contract.exported_series import ADDRESS
-from components.flows.naming import replication_policy
-from components.flows.resolved import ResolvedFlow
-from components.kafka.replication_policy import HEARTBEATS_TOPIC
-from infra.commands.console import out
-from infra.commands.options import InProject, Json, chosen_project
-from infra.local import paths, stack
-from infra.local.endpoints import REGIONS, Endpoints, Region, load_endpoints
-from infra.local.parts.control_plane import KUBE_APISERVER
-from infra.local.stack import MemoryWatch, PartStatus
-from infra.local.traffic import LEDGER, ORDERS, SALES, STOCK, Example, end_offsets, make_example_traffic
-from infra.machine.waiting import NotYetError, wait_for
-from infra.stack.session import OpenStack
-from infra.stack.settings import read_settings
-from infra.stack.yaml_files import shown
+from kafka_replication.components.contract.exported_series import ADDRESS
+from kafka_replication.components.flows.naming import replication_policy
+from kafka_replication.components.flows.resolved import ResolvedFlow
+from kafka_replication.components.kafka.replication_policy import HEARTBEATS_TOPIC
+from kafka_replication.infra.commands.console import out
+from kafka_replication.infra.commands.options import InProject, Json, chosen_project
+from kafka_replication.infra.local import paths, stack
+from kafka_replication.infra.local.endpoints import REGIONS, Endpoints, Region, load_endpoints
+from kafka_replication.infra.local.parts.control_plane import KUBE_APISERVER
+from kafka_replication.infra.local.stack import MemoryWatch, PartStatus
+from kafka_replication.infra.local.traffic import (
+    LEDGER,
+    ORDERS,
+    SALES,
+    STOCK,
+    Example,
+    end_offsets,
+    make_example_traffic,
+)
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.infra.stack.session import OpenStack
+from kafka_replication.infra.stack.settings import read_settings
+from kafka_replication.infra.stack.yaml_files import shown
 
 MIB = 1024 * 1024
 
@@ -218,7 +226,7 @@ def run_demo(demo: Demo, stacks: Path, console: Console) -> int:
 
 def _run(demo: Demo, stacks: Path, console: Console) -> int:
     # It loads Pulumi, which the other commands do not need.
-    from infra.deploy.engine import deployment
+    from kafka_replication.infra.deploy.engine import deployment
 
     with _step(console, "1. The local stack: a Kubernetes API server and two Kafka regions"):
         endpoints = stack.up(console)
@@ -264,7 +272,7 @@ def _expect_record(target: Region, topic: str) -> None:
 
 
 def _validate(opened: OpenStack, console: Console) -> int:
-    from infra.validate.run import ValidationRun, run_validation
+    from kafka_replication.infra.validate.run import ValidationRun, run_validation
 
     folder = opened.environment.validation_folder
     report, page = folder / "report.json", folder / "report.html"

@@ -6,9 +6,18 @@ from typing import Annotated
 
 import typer
 
-from infra.commands.options import Connectors, Flow, InProject, Json, Stack, TakeOver, WaitSeconds, Yes
-from infra.stack.session import OpenStack
-from infra.stack.settings import read_settings
+from kafka_replication.infra.commands.options import (
+    Connectors,
+    Flow,
+    InProject,
+    Json,
+    Stack,
+    TakeOver,
+    WaitSeconds,
+    Yes,
+)
+from kafka_replication.infra.stack.session import OpenStack
+from kafka_replication.infra.stack.settings import read_settings
 
 
 class Verb(StrEnum):
@@ -53,10 +62,10 @@ def offsets(
     Example: `replicate offsets prod-us-west-2 orders plan offsets.yaml`
     """
     # They load clients of Kubernetes and Kafka, which takes longer than TAB may.
-    from infra.commands.offsets_call import Call, change, print_list
-    from infra.operate.connectors.operator import OFFSETS_PERMISSION, chosen_places, cluster_of
-    from infra.operate.flow_access import FlowAccess
-    from infra.operate.offsets.reader import OffsetsReader
+    from kafka_replication.infra.commands.offsets_call import Call, change, print_list
+    from kafka_replication.infra.operate.connectors.operator import OFFSETS_PERMISSION, chosen_places, cluster_of
+    from kafka_replication.infra.operate.flow_access import FlowAccess
+    from kafka_replication.infra.operate.offsets.reader import OffsetsReader
 
     if (file is None) is (verb in (Verb.PLAN, Verb.SET)):
         said = "name the file with the offsets." if file is None else f"`{verb}` reads no file."

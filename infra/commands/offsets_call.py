@@ -9,17 +9,17 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from components.contract.wording import number
-from infra.commands.console import confirm_or_end, err, out
-from infra.commands.options import who
-from infra.kubernetes.api import KubernetesApi
-from infra.operate.connectors.changes import ConnectorPlace, StateRequest
-from infra.operate.connectors.operator import read_live
-from infra.operate.offsets.change import PURPOSE, Run, left_behind, refuse
-from infra.operate.offsets.file import OffsetsFile, csv_text, json_text
-from infra.operate.offsets.plan import Known, OffsetChange, of_those
-from infra.operate.offsets.reader import OffsetsReader
-from infra.stack.yaml_files import shown
+from kafka_replication.components.contract.wording import number
+from kafka_replication.infra.commands.console import confirm_or_end, err, out
+from kafka_replication.infra.commands.options import who
+from kafka_replication.infra.kubernetes.api import KubernetesApi
+from kafka_replication.infra.operate.connectors.changes import ConnectorPlace, StateRequest
+from kafka_replication.infra.operate.connectors.operator import read_live
+from kafka_replication.infra.operate.offsets.change import PURPOSE, Run, left_behind, refuse
+from kafka_replication.infra.operate.offsets.file import OffsetsFile, csv_text, json_text
+from kafka_replication.infra.operate.offsets.plan import Known, OffsetChange, of_those
+from kafka_replication.infra.operate.offsets.reader import OffsetsReader
+from kafka_replication.infra.stack.yaml_files import shown
 
 
 @dataclass(frozen=True)

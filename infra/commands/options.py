@@ -9,11 +9,11 @@ from typing import Annotated, Any
 
 import typer
 
-from components.contract.problems import CannotRunError
-from components.contract.report import Depth
-from components.contract.spark_conf import SparkSettings, why_not_conf, why_not_master, why_not_memory
-from infra.commands.completion import complete_flow, complete_stack
-from infra.stack.project import Project, find_project, read_project
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.contract.report import Depth
+from kafka_replication.components.contract.spark_conf import SparkSettings, why_not_conf, why_not_master, why_not_memory
+from kafka_replication.infra.commands.completion import complete_flow, complete_stack
+from kafka_replication.infra.stack.project import Project, find_project, read_project
 
 Stack = Annotated[
     str, typer.Argument(help="Name of the stack: STACK in Pulumi.STACK.yaml.", autocompletion=complete_stack)

@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from infra.commands.completion import complete_stack
-from infra.commands.console import confirm_or_end
-from infra.commands.options import (
+from kafka_replication.infra.commands.completion import complete_stack
+from kafka_replication.infra.commands.console import confirm_or_end
+from kafka_replication.infra.commands.options import (
     CatchUpSeconds,
     DriverMemory,
     InProject,
@@ -19,9 +19,9 @@ from infra.commands.options import (
     Yes,
     chosen_spark,
 )
-from infra.deploy.promotion.rule.plan import read_plan, required_plan
-from infra.stack.environment import stack_environment
-from infra.stack.settings import read_settings
+from kafka_replication.infra.deploy.promotion.rule.plan import read_plan, required_plan
+from kafka_replication.infra.stack.environment import stack_environment
+from kafka_replication.infra.stack.settings import read_settings
 
 #: Exit code after Ctrl-C: 128 plus the number of the signal, as in shells.
 _INTERRUPTED = 130
@@ -71,8 +71,8 @@ def promote(
     if skip is not None and not skip.strip():
         raise typer.BadParameter("say why the model is deployed unproven", param_hint="--skip")
     # It loads Pulumi, which takes longer than TAB may.
-    from infra.deploy.promotion.run import promotion
-    from infra.deploy.promotion.run.promotion import Promotion, PromotionRequest
+    from kafka_replication.infra.deploy.promotion.run import promotion
+    from kafka_replication.infra.deploy.promotion.run.promotion import Promotion, PromotionRequest
 
     request = PromotionRequest(
         project.stacks,

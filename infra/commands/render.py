@@ -6,11 +6,11 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from infra.commands.console import out
-from infra.commands.options import InProject, Stack
-from infra.review.render import rendered_files, write_files
-from infra.stack.environment import stack_environment
-from infra.stack.settings import read_settings
+from kafka_replication.infra.commands.console import out
+from kafka_replication.infra.commands.options import InProject, Stack
+from kafka_replication.infra.review.render import rendered_files, write_files
+from kafka_replication.infra.stack.environment import stack_environment
+from kafka_replication.infra.stack.settings import read_settings
 
 
 def render(

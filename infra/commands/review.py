@@ -7,14 +7,21 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from components.contract.problems import CannotRunError
-from components.contract.wording import number
-from infra.commands import console
-from infra.commands.options import InProject, MergedInto, PerhapsInProject
-from infra.review.bases import branch_point, changed_paths, open_bases, read_topologies, touched_stacks, touches_program
-from infra.review.pull_request import review_plan, review_stacks, write_review
-from infra.stack.project import Project, find_project
-from infra.stack.yaml_files import shown
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.contract.wording import number
+from kafka_replication.infra.commands import console
+from kafka_replication.infra.commands.options import InProject, MergedInto, PerhapsInProject
+from kafka_replication.infra.review.bases import (
+    branch_point,
+    changed_paths,
+    open_bases,
+    read_topologies,
+    touched_stacks,
+    touches_program,
+)
+from kafka_replication.infra.review.pull_request import review_plan, review_stacks, write_review
+from kafka_replication.infra.stack.project import Project, find_project
+from kafka_replication.infra.stack.yaml_files import shown
 
 
 def review(
@@ -65,8 +72,8 @@ def _review_stacks(project: Project, out: Path, against: str | None) -> None:
 
 def _review_folder(folder: Path, out: Path, against: str | None, namespace: str | None) -> None:
     # It loads the import code, which a review of stacks does not need.
-    from infra.review.yaml.report import print_review, write_folder_review
-    from infra.review.yaml.review import review_folder
+    from kafka_replication.infra.review.yaml.report import print_review, write_folder_review
+    from kafka_replication.infra.review.yaml.review import review_folder
 
     folder_review = review_folder(folder, against, namespace)
     write_folder_review(folder_review, out)

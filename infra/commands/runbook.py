@@ -6,9 +6,9 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from infra.commands.console import out
-from infra.commands.options import InProject, Stack
-from infra.stack.settings import read_settings
+from kafka_replication.infra.commands.console import out
+from kafka_replication.infra.commands.options import InProject, Stack
+from kafka_replication.infra.stack.settings import read_settings
 
 
 def runbook(
@@ -24,7 +24,7 @@ def runbook(
 
     Example: `replicate runbook prod-us-west-2 --output runbook.md`
     """
-    from infra.operate.rehearse.page import runbook as page
+    from kafka_replication.infra.operate.rehearse.page import runbook as page
 
     settings = read_settings(stack, project.stacks)
     file = settings.topology_file.resolve()

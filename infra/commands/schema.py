@@ -6,11 +6,11 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from components.topology.model import topology_schema
-from infra.commands.console import out
-from infra.commands.options import InProject
-from infra.deploy.promotion.rule.plan import plan_schema
-from infra.stack.stack_schema import stack_schema
+from kafka_replication.components.topology.model import topology_schema
+from kafka_replication.infra.commands.console import out
+from kafka_replication.infra.commands.options import InProject
+from kafka_replication.infra.deploy.promotion.rule.plan import plan_schema
+from kafka_replication.infra.stack.stack_schema import stack_schema
 
 
 def schema(

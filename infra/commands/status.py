@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from components.contract.problems import CannotRunError
-from infra.commands.completion import complete_stack
-from infra.commands.console import err, out
-from infra.commands.options import InProject, Json
-from infra.stack.session import OpenStack
-from infra.stack.settings import read_settings, stack_names
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.commands.completion import complete_stack
+from kafka_replication.infra.commands.console import err, out
+from kafka_replication.infra.commands.options import InProject, Json
+from kafka_replication.infra.stack.session import OpenStack
+from kafka_replication.infra.stack.settings import read_settings, stack_names
 
 if TYPE_CHECKING:
-    from infra.operate.status.flow_status import StatusDocument
+    from kafka_replication.infra.operate.status.flow_status import StatusDocument
 
 
 def status(
@@ -46,7 +46,7 @@ def status(
     Example: `replicate status prod-us-west-2`
     """
     # It loads clients of Kubernetes and Kafka, which takes longer than TAB may.
-    from infra.operate.status.look import look, opened, rounds
+    from kafka_replication.infra.operate.status.look import look, opened, rounds
 
     def read() -> list[OpenStack]:
         chosen = [OpenStack(read_settings(name, project.stacks)) for name in stacks or stack_names(project.stacks)]
@@ -72,7 +72,7 @@ def status(
 
 
 def _show_history(stacks: Sequence[OpenStack], verdicts: int, as_json: bool) -> NoReturn:
-    from infra.operate.status.history import histories, print_histories
+    from kafka_replication.infra.operate.status.history import histories, print_histories
 
     with err.status("asking Kubernetes"):
         document = histories(stacks, verdicts)
@@ -85,7 +85,7 @@ def _show_history(stacks: Sequence[OpenStack], verdicts: int, as_json: bool) -> 
 
 def _print(document: "StatusDocument", as_json: bool, *, one_line: bool = False) -> None:
     """With `one_line` each JSON document is one line, so that a program can read them one after the other."""
-    from infra.operate.status.text import print_status
+    from kafka_replication.infra.operate.status.text import print_status
 
     if as_json:
         typer.echo(json.dumps(document.document(), indent=None if one_line else 2))

@@ -5,12 +5,12 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from components.contract.wording import number
-from infra.commands.console import confirm_or_end, err, out, print_changes, print_idle
-from infra.commands.options import InProject, ReadySeconds, Stack, Yes
-from infra.stack.environment import stack_environment
-from infra.stack.settings import StackSettings, read_settings
-from infra.stack.stack_checks import raise_by_gitops
+from kafka_replication.components.contract.wording import number
+from kafka_replication.infra.commands.console import confirm_or_end, err, out, print_changes, print_idle
+from kafka_replication.infra.commands.options import InProject, ReadySeconds, Stack, Yes
+from kafka_replication.infra.stack.environment import stack_environment
+from kafka_replication.infra.stack.settings import StackSettings, read_settings
+from kafka_replication.infra.stack.stack_checks import raise_by_gitops
 
 
 def _settings(project: InProject, stack: str) -> StackSettings:
@@ -30,7 +30,7 @@ def preview(
 
     Example: `replicate preview local --diff`
     """
-    from infra.deploy.engine import deployment
+    from kafka_replication.infra.deploy.engine import deployment
 
     settings = _settings(project, stack)
     out.print(f"Deploying with {stack_environment(settings).provider}.")
@@ -56,7 +56,7 @@ def up(
 
     Example: `replicate up local --yes`
     """
-    from infra.deploy.engine import deployment
+    from kafka_replication.infra.deploy.engine import deployment
 
     settings = _settings(project, stack)
     out.print(f"Deploying with {stack_environment(settings).provider}.")
@@ -76,7 +76,7 @@ def destroy(project: InProject, stack: Stack, yes: Yes = False) -> None:
 
     Example: `replicate destroy local --yes`
     """
-    from infra.deploy.engine import deployment
+    from kafka_replication.infra.deploy.engine import deployment
 
     settings = _settings(project, stack)
     objects = deployment.known_objects(settings)

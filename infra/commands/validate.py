@@ -6,11 +6,11 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from components.contract.problems import CannotRunError, ReplicationError
-from components.contract.report import Depth, why_not_published
-from infra.commands.completion import complete_flow, complete_stack
-from infra.commands.console import err, print_problems
-from infra.commands.options import (
+from kafka_replication.components.contract.problems import CannotRunError, ReplicationError
+from kafka_replication.components.contract.report import Depth, why_not_published
+from kafka_replication.infra.commands.completion import complete_flow, complete_stack
+from kafka_replication.infra.commands.console import err, print_problems
+from kafka_replication.infra.commands.options import (
     CatchUpSeconds,
     DepthOption,
     DriverMemory,
@@ -20,8 +20,8 @@ from infra.commands.options import (
     SparkConf,
     chosen_spark,
 )
-from infra.stack.project import find_project
-from infra.stack.settings import StackSettings, read_settings, settings_of_topology
+from kafka_replication.infra.stack.project import find_project
+from kafka_replication.infra.stack.settings import StackSettings, read_settings, settings_of_topology
 
 
 def validate(
@@ -67,7 +67,7 @@ def validate(
     Example: `replicate validate local --html report.html`
     """
     # It loads Pulumi, which takes longer than TAB may.
-    from infra.validate.run import ValidationRun, run_validation
+    from kafka_replication.infra.validate.run import ValidationRun, run_validation
 
     _refuse_files(report, html)
     if publish and (refused := why_not_published(depth)):

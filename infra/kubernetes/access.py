@@ -8,10 +8,10 @@ import yaml
 from kubernetes.config import list_kube_config_contexts
 from kubernetes.config.config_exception import ConfigException
 
-from components.contract.problems import CannotRunError
-from infra.kubernetes.api import ANSWER_SECONDS, CONNECT_SECONDS, ApiError, KubernetesApi
-from infra.stack.settings import KubernetesAccess, StackSettings, stack_file
-from infra.stack.yaml_files import shown
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.kubernetes.api import ANSWER_SECONDS, CONNECT_SECONDS, ApiError, KubernetesApi
+from kafka_replication.infra.stack.settings import KubernetesAccess, StackSettings, stack_file
+from kafka_replication.infra.stack.yaml_files import shown
 
 _DEFAULT = "~/.kube/config"
 FIELD_MANAGER = "kafka-replication"

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from components.changes.deployment_state import deployment_state
-from components.render.planned_objects import Manifest
-from infra.kubernetes.managed_fields import status_time
+from kafka_replication.components.changes.deployment_state import deployment_state
+from kafka_replication.components.render.planned_objects import Manifest
+from kafka_replication.infra.kubernetes.managed_fields import status_time
 
 #: The states of a resource's spec, as Connect names them.
 REPORTED = {"running": "RUNNING", "paused": "PAUSED", "stopped": "STOPPED"}

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from components.render.planned_objects import Manifest
+from kafka_replication.components.render.planned_objects import Manifest
 
 #: Field managers that deploy what a stack declares. All others count as edits by hand.
 DEPLOYERS = ("pulumi-kubernetes", "argocd-controller", "kustomize-controller")

@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Mapping, Sequence
 from shlex import quote
 
-from components.contract.problems import CannotRunError
-from components.flows.resolved import ResolvedFlow
-from components.render.deployments import deployments
-from components.render.planned_objects import PlannedObject
-from components.render.secrets import REGISTRIES, named_secrets
-from infra.kubernetes.access import asking_kubernetes
-from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
-from infra.stack.settings import KubernetesAccess
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.flows.resolved import ResolvedFlow
+from kafka_replication.components.render.deployments import deployments
+from kafka_replication.components.render.planned_objects import PlannedObject
+from kafka_replication.components.render.secrets import REGISTRIES, named_secrets
+from kafka_replication.infra.kubernetes.access import asking_kubernetes
+from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
+from kafka_replication.infra.stack.settings import KubernetesAccess
 
 _WHY = "Workers do not start without them, and nothing is replicated."
 _WHY_JOBS = "The validation job does not start without them, and nothing is proven."

@@ -3,18 +3,18 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from components.contract.problems import CannotRunError, RefusedError
-from components.flows.operators import StrimziApi
-from components.flows.resolved import ResolvedFlow
-from components.render.api_versions import REQUIRED, WHY, lacks_fields_of_v1, refused_switch
-from components.render.kafka_connectors import ANNOTATION, waits_for_offsets
-from components.render.metrics import RULES_KEY
-from components.render.monitoring import API_VERSION
-from components.render.planned_objects import OURS, PART_OF
-from components.render.validation_jobs import API_VERSION as SPARK_OPERATOR
-from components.topology.workers import ExternalLogging, JmxMetrics
-from infra.kubernetes.access import asking_kubernetes
-from infra.kubernetes.api import ApiError, KubernetesApi, Reference, reference
+from kafka_replication.components.contract.problems import CannotRunError, RefusedError
+from kafka_replication.components.flows.operators import StrimziApi
+from kafka_replication.components.flows.resolved import ResolvedFlow
+from kafka_replication.components.render.api_versions import REQUIRED, WHY, lacks_fields_of_v1, refused_switch
+from kafka_replication.components.render.kafka_connectors import ANNOTATION, waits_for_offsets
+from kafka_replication.components.render.metrics import RULES_KEY
+from kafka_replication.components.render.monitoring import API_VERSION
+from kafka_replication.components.render.planned_objects import OURS, PART_OF
+from kafka_replication.components.render.validation_jobs import API_VERSION as SPARK_OPERATOR
+from kafka_replication.components.topology.workers import ExternalLogging, JmxMetrics
+from kafka_replication.infra.kubernetes.access import asking_kubernetes
+from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi, Reference, reference
 
 _CONFIG_MAPS = (
     "The operator reads metrics rules and logging configuration from ConfigMaps, and creates no worker without them."

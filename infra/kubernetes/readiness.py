@@ -6,22 +6,22 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from components.contract.problems import CannotRunError
-from components.flows.resolved import ResolvedFlow
-from components.kafka.connectors import (
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.flows.resolved import ResolvedFlow
+from kafka_replication.components.kafka.connectors import (
     EMIT_CHECKPOINTS,
     EMIT_HEARTBEATS,
     failures,
     is_observed,
     reported_connectors,
 )
-from components.render.deployments import declared_connectors, deployments
-from components.render.planned_objects import ObjectRole, PlannedObject
-from infra.kubernetes.api import ApiError, KubernetesApi, Object, reference
-from infra.kubernetes.connector_states import connector_progress
-from infra.kubernetes.preconditions import condition
-from infra.kubernetes.secret_readers import RESTART
-from infra.machine.waiting import DeadlineError, NotYetError, wait_for
+from kafka_replication.components.render.deployments import declared_connectors, deployments
+from kafka_replication.components.render.planned_objects import ObjectRole, PlannedObject
+from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi, Object, reference
+from kafka_replication.infra.kubernetes.connector_states import connector_progress
+from kafka_replication.infra.kubernetes.preconditions import condition
+from kafka_replication.infra.kubernetes.secret_readers import RESTART
+from kafka_replication.infra.machine.waiting import DeadlineError, NotYetError, wait_for
 
 _RUNNERS = frozenset(
     {

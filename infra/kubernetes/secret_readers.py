@@ -4,15 +4,15 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
-from components.contract.problems import CannotRunError
-from components.flows.resolved import ResolvedFlow
-from components.render.deployments import deployments
-from components.render.planned_objects import OURS, Manifest
-from components.render.secrets import ObjectReference as Named
-from components.render.secrets import references
-from infra.kubernetes.access import asking_kubernetes
-from infra.kubernetes.api import KubernetesApi, Object, Reference, reference
-from infra.kubernetes.managed_fields import newest_writer
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.flows.resolved import ResolvedFlow
+from kafka_replication.components.render.deployments import deployments
+from kafka_replication.components.render.planned_objects import OURS, Manifest
+from kafka_replication.components.render.secrets import ObjectReference as Named
+from kafka_replication.components.render.secrets import references
+from kafka_replication.infra.kubernetes.access import asking_kubernetes
+from kafka_replication.infra.kubernetes.api import KubernetesApi, Object, Reference, reference
+from kafka_replication.infra.kubernetes.managed_fields import newest_writer
 
 #: Source: Strimzi 1.2 KafkaConnectAssemblyOperator.restartAnnotationIsValid. The operator removes it afterwards.
 RESTART = {"strimzi.io/restart": "includeTasks"}

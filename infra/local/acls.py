@@ -14,10 +14,10 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its stubs d
     ResourceType,
 )
 
-from components.contract.problems import CannotRunError
-from components.render.acls import Acl, validation_acls
-from infra.local.endpoints import ADMIN, APP, VALIDATOR, Region
-from infra.machine.waiting import DeadlineError, NotYetError, wait_for
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.render.acls import Acl, validation_acls
+from kafka_replication.infra.local.endpoints import ADMIN, APP, VALIDATOR, Region
+from kafka_replication.infra.machine.waiting import DeadlineError, NotYetError, wait_for
 
 T = TypeVar("T")
 #: How long Kafka may take to answer one request, and how long a transient error may last.

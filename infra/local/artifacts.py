@@ -9,13 +9,13 @@ from typing import Any
 import yaml
 from rich.console import Console
 
-from infra.machine import paths as machine_paths
-from infra.machine import toolchain
-from infra.machine.jdk import Jdk, find_jdk
-from infra.machine.paths import building, pinned_folder
-from infra.machine.steps import run_step
-from infra.machine.toolchain import CONTROLLER_GEN, JarSet, ensure_go_tool, ensure_jars
-from infra.machine.waiting import exclusive
+from kafka_replication.infra.machine import paths as machine_paths
+from kafka_replication.infra.machine import toolchain
+from kafka_replication.infra.machine.jdk import Jdk, find_jdk
+from kafka_replication.infra.machine.paths import building, pinned_folder
+from kafka_replication.infra.machine.steps import run_step
+from kafka_replication.infra.machine.toolchain import CONTROLLER_GEN, JarSet, ensure_go_tool, ensure_jars
+from kafka_replication.infra.machine.waiting import exclusive
 
 Definition = dict[str, Any]
 Schema = dict[str, Any]

@@ -10,8 +10,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from infra.local import paths
-from infra.local.state import write_private
+from kafka_replication.infra.local import paths
+from kafka_replication.infra.local.state import write_private
 
 LIFETIME = datetime.timedelta(days=3650)
 

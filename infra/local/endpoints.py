@@ -5,11 +5,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from components.contract.problems import CannotRunError
-from infra.local import paths
-from infra.local.certificates import Authority, KeyPair
-from infra.local.parts import processes
-from infra.local.state import State, load_state
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.local import paths
+from kafka_replication.infra.local.certificates import Authority, KeyPair
+from kafka_replication.infra.local.parts import processes
+from kafka_replication.infra.local.state import State, load_state
 
 REGIONS = ("useast", "uswest")
 

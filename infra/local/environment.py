@@ -10,15 +10,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from components.contract.problems import CannotRunError
-from components.flows.resolved import ResolvedFlow
-from components.render.acls import flow_acls, merged_acls
-from components.render.planned_objects import PlannedObject
-from infra.local import paths
-from infra.local.endpoints import Endpoints, load_endpoints, regions_down
-from infra.local.parts import operator
-from infra.stack.project import Workspace, provider_variables
-from infra.stack.settings import PROJECT, KubernetesAccess, StackSettings, stack_file
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.flows.resolved import ResolvedFlow
+from kafka_replication.components.render.acls import flow_acls, merged_acls
+from kafka_replication.components.render.planned_objects import PlannedObject
+from kafka_replication.infra.local import paths
+from kafka_replication.infra.local.endpoints import Endpoints, load_endpoints, regions_down
+from kafka_replication.infra.local.parts import operator
+from kafka_replication.infra.stack.project import Workspace, provider_variables
+from kafka_replication.infra.stack.settings import PROJECT, KubernetesAccess, StackSettings, stack_file
 
 
 @contextmanager
@@ -26,7 +26,15 @@ def provider_process(kubeconfig: Path, *, patch_force: bool) -> Iterator[int]:
     """Run the provider while the context lasts, and yield its port. It ends with this process, but not at a Ctrl-C."""
     forced = ["--patch-force"] if patch_force else []
     # `-P`: the folder in which `replicate` runs may have its own `infra`.
-    command = [sys.executable, "-P", "-m", "infra.local.provider", "--kubeconfig", str(kubeconfig), *forced]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "kafka_replication.infra.local.provider",
+        "--kubeconfig",
+        str(kubeconfig),
+        *forced,
+    ]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
     ) as process:
@@ -99,7 +107,7 @@ class LocalStackEnvironment:
     def before_deploy(self, flows: Sequence[ResolvedFlow]) -> Sequence[str]:
         """Grant the flows' Kafka users the ACLs that they need, in the regions that run."""
         # `replicate check` chooses an environment, too, and must not load a Kafka client.
-        from infra.local.acls import apply_acls
+        from kafka_replication.infra.local.acls import apply_acls
 
         acls = merged_acls(acl for flow in flows for acl in flow_acls(flow))
         down = regions_down()

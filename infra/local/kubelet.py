@@ -14,16 +14,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from components.render import job_pods
-from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference, reference
-from infra.local.operator.ledger import PODS, Ledger, PodRecord
-from infra.local.operator.worker_objects import TOKEN_LIFETIME_SECONDS, cluster_entry, container_status
-from infra.local.parts import processes
-from infra.local.parts.control_plane import kubeconfig
-from infra.local.parts.processes import last_lines
-from infra.local.state import write_private
-from infra.machine.jdk import Jdk, class_archive
-from infra.machine.paths import PACKAGES
+from kafka_replication.components.render import job_pods
+from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference, reference
+from kafka_replication.infra.local.operator.ledger import PODS, Ledger, PodRecord
+from kafka_replication.infra.local.operator.worker_objects import (
+    TOKEN_LIFETIME_SECONDS,
+    cluster_entry,
+    container_status,
+)
+from kafka_replication.infra.local.parts import processes
+from kafka_replication.infra.local.parts.control_plane import kubeconfig
+from kafka_replication.infra.local.parts.processes import last_lines
+from kafka_replication.infra.local.state import write_private
+from kafka_replication.infra.machine.jdk import Jdk, class_archive
 
 _TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount"
 _COMMANDS = (job_pods.COMMAND, job_pods.DRIVER_COMMAND, job_pods.EXECUTOR_COMMAND)
@@ -292,7 +295,6 @@ class Kubelet:
         return {
             "PATH": os.environ.get("PATH", ""),
             "LANG": "C.UTF-8",
-            "PYTHONPATH": str(PACKAGES),
             "PYTHONUNBUFFERED": "1",
             "JAVA_HOME": str(self.jdk.home),
             "REPLICATE_SPARK_JARS": str(self.spark_lib),

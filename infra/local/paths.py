@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from infra.stack.project import local_folder
+from kafka_replication.infra.stack.project import local_folder
 
 
 def _inside(*names: str) -> Callable[[], Path]:

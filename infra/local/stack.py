@@ -16,17 +16,24 @@ import psutil
 from pydantic.alias_generators import to_camel
 from rich.console import Console
 
-from components.contract.problems import CannotRunError
-from infra.local import paths
-from infra.local.artifacts import Artifacts, ensure
-from infra.local.endpoints import REGIONS, USERS, Endpoints, endpoints_of, password_key, with_passwords
-from infra.local.parts import control_plane, processes, prometheus
-from infra.local.parts import operator as operator_part
-from infra.local.parts.kafka import KAFKA_PARTS, new_cluster_id
-from infra.local.parts.part import StackFacts, StackServer
-from infra.local.parts.processes import ProcessRecord, free_port, holder, is_free
-from infra.local.state import PartRecord, State, load_state, save_state
-from infra.machine.waiting import DeadlineError, NotYetError, exclusive, wait_for
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.local import paths
+from kafka_replication.infra.local.artifacts import Artifacts, ensure
+from kafka_replication.infra.local.endpoints import (
+    REGIONS,
+    USERS,
+    Endpoints,
+    endpoints_of,
+    password_key,
+    with_passwords,
+)
+from kafka_replication.infra.local.parts import control_plane, processes, prometheus
+from kafka_replication.infra.local.parts import operator as operator_part
+from kafka_replication.infra.local.parts.kafka import KAFKA_PARTS, new_cluster_id
+from kafka_replication.infra.local.parts.part import StackFacts, StackServer
+from kafka_replication.infra.local.parts.processes import ProcessRecord, free_port, holder, is_free
+from kafka_replication.infra.local.state import PartRecord, State, load_state, save_state
+from kafka_replication.infra.machine.waiting import DeadlineError, NotYetError, exclusive, wait_for
 
 
 def settle_ports(state: State, part: StackServer, later_parts_run: bool) -> State:

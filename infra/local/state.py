@@ -8,9 +8,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from components.contract.problems import CannotRunError
-from infra.local import paths
-from infra.local.parts.processes import ProcessRecord
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.local import paths
+from kafka_replication.infra.local.parts.processes import ProcessRecord
 
 
 class PartRecord(ProcessRecord):

@@ -9,10 +9,10 @@ from typing import TypeVar
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]  # not in its stubs
 
-from components.contract.problems import CannotRunError
-from infra.local.acls import REQUEST_SECONDS, retried
-from infra.local.endpoints import APP, Region
-from infra.machine.waiting import DeadlineError, NotYetError, wait_for
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.local.acls import REQUEST_SECONDS, retried
+from kafka_replication.infra.local.endpoints import APP, Region
+from kafka_replication.infra.machine.waiting import DeadlineError, NotYetError, wait_for
 
 NULL_KEY_SHARE = 0.05
 NULL_VALUE_SHARE = 0.05

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from components.contract.problems import CannotRunError
-from infra.machine import paths
-from infra.machine.versions import JDK_MINIMUM
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.machine import paths
+from kafka_replication.infra.machine.versions import JDK_MINIMUM
 
 USUAL_PLACES = (
     "/usr/lib/jvm/*",

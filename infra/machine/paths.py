@@ -9,9 +9,20 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-#: The folder that holds our packages: a checkout, or `site-packages`.
-PACKAGES = Path(__file__).resolve().parents[2]
+#: The folder that holds `components`, `infra` and `spark`: a checkout, or the installed package.
+FOLDERS = Path(__file__).resolve().parents[2]
+#: Where a checkout keeps the file that is `kafka_replication/__init__.py` once it is installed.
+TOP = Path("components") / "package" / "__init__.py"
 SOURCES = Path(__file__).resolve().parent
+
+
+def link_package(checkout: Path | str, folder: Path | str) -> None:
+    """Lay links in `folder`, so that who has it on its path finds the folders of `checkout` as `kafka_replication`."""
+    root, package = Path(checkout).resolve(), Path(folder) / "kafka_replication"
+    package.mkdir(parents=True, exist_ok=True)
+    for name, target in (("__init__.py", TOP), *((name, name) for name in ("components", "infra", "spark"))):
+        (package / name).unlink(missing_ok=True)
+        (package / name).symlink_to(root / target)
 
 
 def cache() -> Path:

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.status import Status
 
-from components.contract.problems import CannotRunError
+from kafka_replication.components.contract.problems import CannotRunError
 
 TICK_SECONDS = 1.0
 #: How often a line is printed if there is no terminal to update one in place.

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from rich.console import Console
 
-from components.contract.problems import CannotRunError
-from infra.machine import paths, versions
-from infra.machine.jdk import Jdk
-from infra.machine.paths import building, pinned_folder
-from infra.machine.steps import run_step
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.machine import paths, versions
+from kafka_replication.infra.machine.jdk import Jdk
+from kafka_replication.infra.machine.paths import building, pinned_folder
+from kafka_replication.infra.machine.steps import run_step
 
 GO_REMEDY = "install Go (https://go.dev/doc/install, or your system's package `golang`) so that `go` is on PATH"
 #: An older one cannot fetch the release that a go.mod names.
@@ -199,7 +199,7 @@ CRD_GENERATOR_V1BETA2 = JarSet(
     paths.SOURCES / "maven/crds-v1beta2/pom.xml",
     "Strimzi's API and its CRD generator before v1",
 )
-SPARK = JarSet("spark", paths.PACKAGES / "spark/pom.xml", "Spark's Kafka source")
+SPARK = JarSet("spark", paths.FOLDERS / "spark/pom.xml", "Spark's Kafka source")
 
 
 def ensure_jars(jars: JarSet, jdk: Jdk, console: Console) -> Path:

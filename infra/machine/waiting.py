@@ -11,7 +11,7 @@ from typing import TextIO, TypeVar
 
 from rich.console import Console
 
-from components.contract.problems import CannotRunError
+from kafka_replication.components.contract.problems import CannotRunError
 
 T = TypeVar("T")
 

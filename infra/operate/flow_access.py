@@ -6,19 +6,19 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from components.clients.errors import NoAnswerError
-from components.clients.login import Purpose
-from components.clients.reader import KafkaReader
-from components.clients.writer import GroupWriter, TopicAcls
-from components.contract.parameters import ClusterParameters, FlowParameters
-from components.contract.problems import CannotRunError
-from components.flows.resolved import ResolvedFlow
-from components.kafka.replication_policy import Side
-from components.render.job_parameters import connector_login
-from infra.kubernetes.api import KubernetesApi
-from infra.operate.connectors.operator import cluster_of
-from infra.operate.status.kubernetes_facts import Objects, needed_objects, read_objects
-from infra.stack.session import QUICK, OpenStack
+from kafka_replication.components.clients.errors import NoAnswerError
+from kafka_replication.components.clients.login import Purpose
+from kafka_replication.components.clients.reader import KafkaReader
+from kafka_replication.components.clients.writer import GroupWriter, TopicAcls
+from kafka_replication.components.contract.parameters import ClusterParameters, FlowParameters
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.flows.resolved import ResolvedFlow
+from kafka_replication.components.kafka.replication_policy import Side
+from kafka_replication.components.render.job_parameters import connector_login
+from kafka_replication.infra.kubernetes.api import KubernetesApi
+from kafka_replication.infra.operate.connectors.operator import cluster_of
+from kafka_replication.infra.operate.status.kubernetes_facts import Objects, needed_objects, read_objects
+from kafka_replication.infra.stack.session import QUICK, OpenStack
 
 _READING = Purpose("The command reads both clusters of a flow with the login of the validation job.")
 _FENCING = Purpose("The command changes ACLs with the login of the connectors.")

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias, TypeVar
 
-from components.clients.reader import KafkaReader
-from components.clients.streams import RecordStream
-from components.contract.parameters import FlowParameters
-from components.kafka.positions import OffsetRange, TopicPartition
-from components.kafka.record_identity import NO_TIMESTAMP, Headers, Identified, identity
+from kafka_replication.components.clients.reader import KafkaReader
+from kafka_replication.components.clients.streams import RecordStream
+from kafka_replication.components.contract.parameters import FlowParameters
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.components.kafka.record_identity import NO_TIMESTAMP, Headers, Identified, identity
 
 T = TypeVar("T")
 Say: TypeAlias = Callable[[str], object]

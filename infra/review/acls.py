@@ -8,10 +8,10 @@ from typing import Any
 
 from rich.table import Table
 
-from components.checks.kafka_users import open_grants
-from components.contract.problems import Problem
-from components.kafka.acls import grant_options, operation_title
-from components.render.acls import (
+from kafka_replication.components.checks.kafka_users import open_grants
+from kafka_replication.components.contract.problems import Problem
+from kafka_replication.components.kafka.acls import grant_options, operation_title
+from kafka_replication.components.render.acls import (
     Acl,
     added_acls,
     flow_acls,
@@ -20,11 +20,11 @@ from components.render.acls import (
     user_acls,
     validation_acls,
 )
-from components.topology.clusters import Cluster, kafka_principal, validation_principal
-from components.topology.model import Topology
-from infra.review.snapshots import Snapshot
-from infra.stack.settings import StackSettings
-from infra.stack.stack_checks import raise_mistakes
+from kafka_replication.components.topology.clusters import Cluster, kafka_principal, validation_principal
+from kafka_replication.components.topology.model import Topology
+from kafka_replication.infra.review.snapshots import Snapshot
+from kafka_replication.infra.stack.settings import StackSettings
+from kafka_replication.infra.stack.stack_checks import raise_mistakes
 
 
 def stack_acls(settings: StackSettings) -> tuple[Acl, ...]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
-from components.changes.effect import Impact
+from kafka_replication.components.changes.effect import Impact
 
 
 class Who(StrEnum):

@@ -16,11 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 
-from components.contract.problems import CannotRunError, ReplicationError
-from infra.review.render import is_rendered
-from infra.stack.environment import stack_environment
-from infra.stack.project import FILE_NAME, Project, stacks_folder
-from infra.stack.settings import PROJECT, read_settings, readable_config, stack_file, stack_names
+from kafka_replication.components.contract.problems import CannotRunError, ReplicationError
+from kafka_replication.infra.machine import paths
+from kafka_replication.infra.review.render import is_rendered
+from kafka_replication.infra.stack.environment import stack_environment
+from kafka_replication.infra.stack.project import FILE_NAME, Project, stacks_folder
+from kafka_replication.infra.stack.settings import PROJECT, read_settings, readable_config, stack_file, stack_names
 
 #: The main branch is the first of these that exists.
 MAIN_BRANCHES = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
@@ -158,7 +159,7 @@ def git(stacks: Path, *arguments: str) -> "subprocess.CompletedProcess[bytes]":
 
 _RENDER_SECONDS = 300
 #: The repository of a project that only installs the program does not contain an earlier program.
-_PROGRAM = Path("infra") / "program.py"
+_PROGRAM = paths.TOP
 
 
 @contextmanager
@@ -176,9 +177,11 @@ def open_bases(
         if not rendered or not (before / _PROGRAM).is_file():
             yield (files,)
             return
+        sources = Path(temporary) / "sources"
+        paths.link_package(before, sources)
         for stack in stacks:
             if not _needs_the_local_stack(stack, files):
-                _render(before, stack, made / stack)
+                _render(before, stack, made / stack, sources)
         yield (Base(f"{label}, rendered by the program of that commit", made, rendered=True), files)
 
 
@@ -190,11 +193,19 @@ def _needs_the_local_stack(stack: str, files: Base) -> bool:
         return False
 
 
-def _render(before: Path, stack: str, folder: Path) -> None:
+def _render(before: Path, stack: str, folder: Path, sources: Path) -> None:
     subprocess.run(
-        [sys.executable, "-c", "from infra.commands.app import main; main()", "render", stack, "--out", str(folder)],
+        [
+            sys.executable,
+            "-c",
+            "from kafka_replication.infra.commands.app import main; main()",
+            "render",
+            stack,
+            "--out",
+            str(folder),
+        ],
         cwd=before,
-        env={**os.environ, "PYTHONPATH": str(before)},
+        env={**os.environ, "PYTHONPATH": str(sources)},
         capture_output=True,
         timeout=_RENDER_SECONDS,
         check=False,

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain
 
-from components.changes.effect import Effect, Impact, gravest
-from components.contract.wording import named, number
-from infra.review.advice import Who, advice
-from infra.review.comparison import Comparison
-from infra.review.reports import UNNEEDED, drift_origin, field_lines, object_title, summary
+from kafka_replication.components.changes.effect import Effect, Impact, gravest
+from kafka_replication.components.contract.wording import named, number
+from kafka_replication.infra.review.advice import Who, advice
+from kafka_replication.infra.review.comparison import Comparison
+from kafka_replication.infra.review.reports import UNNEEDED, drift_origin, field_lines, object_title, summary
 
 #: Finds the comment of an earlier review of the same pull request.
 MARKER = "<!-- replicate review -->"

@@ -4,22 +4,22 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from components.changes.all_effects import all_effects
-from components.changes.deployment_state import DeploymentState
-from components.changes.effect import Effect, Impact, gravest, listed
-from components.contract.problems import CannotRunError, Place, Problem, Severity
-from components.contract.wording import number
-from components.flows.expansion import ExpandedFlow
-from components.render.planned_objects import Manifest
-from components.render.secrets import named_secrets
-from infra.deploy.promotion.rule.plan import FILE_NAME, declared_plan
-from infra.deploy.promotion.rule.plan_changes import plan_effects
-from infra.review.acls import needed_grants, unneeded_grants
-from infra.review.bases import Base
-from infra.review.object_changes import ChangeKind, Identity, ObjectChange, identity, object_changes
-from infra.review.snapshots import Snapshot, current_snapshot, earlier_snapshot
-from infra.stack.settings import PROJECT, readable_config, stack_file, stack_names, topology_file
-from infra.stack.yaml_files import places_of
+from kafka_replication.components.changes.all_effects import all_effects
+from kafka_replication.components.changes.deployment_state import DeploymentState
+from kafka_replication.components.changes.effect import Effect, Impact, gravest, listed
+from kafka_replication.components.contract.problems import CannotRunError, Place, Problem, Severity
+from kafka_replication.components.contract.wording import number
+from kafka_replication.components.flows.expansion import ExpandedFlow
+from kafka_replication.components.render.planned_objects import Manifest
+from kafka_replication.components.render.secrets import named_secrets
+from kafka_replication.infra.deploy.promotion.rule.plan import FILE_NAME, declared_plan
+from kafka_replication.infra.deploy.promotion.rule.plan_changes import plan_effects
+from kafka_replication.infra.review.acls import needed_grants, unneeded_grants
+from kafka_replication.infra.review.bases import Base
+from kafka_replication.infra.review.object_changes import ChangeKind, Identity, ObjectChange, identity, object_changes
+from kafka_replication.infra.review.snapshots import Snapshot, current_snapshot, earlier_snapshot
+from kafka_replication.infra.stack.settings import PROJECT, readable_config, stack_file, stack_names, topology_file
+from kafka_replication.infra.stack.yaml_files import places_of
 
 
 @dataclass(frozen=True)

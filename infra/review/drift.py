@@ -10,20 +10,25 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from components.changes.effect import Impact
-from components.contract.problems import CannotRunError
-from components.contract.published_verdict import PublishedVerdict, config_map_name, entries, read_verdict
-from components.contract.report import Verdict
-from components.contract.temporary_states import temporary_states
-from components.contract.wording import agreeing, number
-from components.flows.expansion import expand
-from components.flows.operators import PAUSE, REPLICATING_KINDS, STRIMZI_GROUP, WORKER_KINDS
-from components.kafka.connectors import ROLE_OF_CLASS, failures, is_observed
-from components.render.planned_objects import PART_OF, Manifest
-from components.topology.clusters import ConfigValue
-from infra.kubernetes.api import reference
-from infra.kubernetes.connector_states import REPORTED, wanted_connectors
-from infra.kubernetes.managed_fields import (
+from kafka_replication.components.changes.effect import Impact
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.contract.published_verdict import (
+    PublishedVerdict,
+    config_map_name,
+    entries,
+    read_verdict,
+)
+from kafka_replication.components.contract.report import Verdict
+from kafka_replication.components.contract.temporary_states import temporary_states
+from kafka_replication.components.contract.wording import agreeing, number
+from kafka_replication.components.flows.expansion import expand
+from kafka_replication.components.flows.operators import PAUSE, REPLICATING_KINDS, STRIMZI_GROUP, WORKER_KINDS
+from kafka_replication.components.kafka.connectors import ROLE_OF_CLASS, failures, is_observed
+from kafka_replication.components.render.planned_objects import PART_OF, Manifest
+from kafka_replication.components.topology.clusters import ConfigValue
+from kafka_replication.infra.kubernetes.api import reference
+from kafka_replication.infra.kubernetes.connector_states import REPORTED, wanted_connectors
+from kafka_replication.infra.kubernetes.managed_fields import (
     PULUMI,
     FieldOwner,
     Path,
@@ -33,14 +38,14 @@ from infra.kubernetes.managed_fields import (
     owners,
     status_time,
 )
-from infra.kubernetes.preconditions import condition
-from infra.kubernetes.readiness import readiness_of
-from infra.review.comparison import Drift
-from infra.review.live_objects import former, whole
-from infra.review.object_changes import FieldChange, field_changes, identity
-from infra.review.reports import value_text
-from infra.review.snapshots import Objects
-from infra.stack.settings import StackSettings
+from kafka_replication.infra.kubernetes.preconditions import condition
+from kafka_replication.infra.kubernetes.readiness import readiness_of
+from kafka_replication.infra.review.comparison import Drift
+from kafka_replication.infra.review.live_objects import former, whole
+from kafka_replication.infra.review.object_changes import FieldChange, field_changes, identity
+from kafka_replication.infra.review.reports import value_text
+from kafka_replication.infra.review.snapshots import Objects
+from kafka_replication.infra.stack.settings import StackSettings
 
 
 def drift_at(

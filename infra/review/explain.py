@@ -15,29 +15,42 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from components.checks.property_values import is_open_credential
-from components.contract.problems import CannotRunError
-from components.flows.expansion import FlowShape
-from components.flows.naming import connector_name, mirror_connector_name
-from components.flows.resolved import ResolvedFlow, bootstrap_address, config_keys, resolve_flows
-from components.kafka.connectors import CONNECTOR_CLASSES, ConnectorRole
-from components.properties.clients import Client, split_prefix
-from components.properties.definitions import Definition, Owner, definitions, nearest
-from components.properties.keys import owner_of
-from components.properties.values import value_text
-from components.render.api_versions import group_names
-from components.render.client_settings import KAFKA, client_history, client_settings, flow_clients, with_defaults
-from components.render.config_layers import EffectiveSetting, Layer, LayerName, LayerValue, layer, merged
-from components.render.connector_config import connector_layers
-from components.render.heartbeat_workers import heartbeat_workers
-from components.render.kafka_connect import worker_layers
-from components.render.kafka_mirror_maker2 import mirror_worker_config
-from components.topology.connectors import Connector
-from components.topology.model import ExactlyOnce
-from infra.review.reports import print_fact
-from infra.stack.session import flow_named
-from infra.stack.settings import StackSettings
-from infra.stack.stack_checks import raise_mistakes
+from kafka_replication.components.checks.property_values import is_open_credential
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.flows.expansion import FlowShape
+from kafka_replication.components.flows.naming import connector_name, mirror_connector_name
+from kafka_replication.components.flows.resolved import ResolvedFlow, bootstrap_address, config_keys, resolve_flows
+from kafka_replication.components.kafka.connectors import CONNECTOR_CLASSES, ConnectorRole
+from kafka_replication.components.properties.clients import Client, split_prefix
+from kafka_replication.components.properties.definitions import Definition, Owner, definitions, nearest
+from kafka_replication.components.properties.keys import owner_of
+from kafka_replication.components.properties.values import value_text
+from kafka_replication.components.render.api_versions import group_names
+from kafka_replication.components.render.client_settings import (
+    KAFKA,
+    client_history,
+    client_settings,
+    flow_clients,
+    with_defaults,
+)
+from kafka_replication.components.render.config_layers import (
+    EffectiveSetting,
+    Layer,
+    LayerName,
+    LayerValue,
+    layer,
+    merged,
+)
+from kafka_replication.components.render.connector_config import connector_layers
+from kafka_replication.components.render.heartbeat_workers import heartbeat_workers
+from kafka_replication.components.render.kafka_connect import worker_layers
+from kafka_replication.components.render.kafka_mirror_maker2 import mirror_worker_config
+from kafka_replication.components.topology.connectors import Connector
+from kafka_replication.components.topology.model import ExactlyOnce
+from kafka_replication.infra.review.reports import print_fact
+from kafka_replication.infra.stack.session import flow_named
+from kafka_replication.infra.stack.settings import StackSettings
+from kafka_replication.infra.stack.stack_checks import raise_mistakes
 
 
 def connector_fields_layer(flow: ResolvedFlow, role: ConnectorRole, part: str, name: str) -> Layer:

@@ -5,17 +5,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from components.contract.problems import CannotRunError, ReplicationError
-from components.contract.published_verdict import SELECTOR
-from components.flows.operators import strimzi
-from components.flows.resolved import flow_digest
-from components.render.monitoring import API_VERSION as MONITORING_API
-from components.render.planned_objects import OURS, PART_OF, Manifest
-from components.render.validation_jobs import VALIDATION_KINDS
-from infra.kubernetes.api import ApiError, KubernetesApi, reference
-from infra.kubernetes.preconditions import KINDS as MONITORING_KINDS
-from infra.review.comparison import Comparison, Drift, compare
-from infra.review.drift import (
+from kafka_replication.components.contract.problems import CannotRunError, ReplicationError
+from kafka_replication.components.contract.published_verdict import SELECTOR
+from kafka_replication.components.flows.operators import strimzi
+from kafka_replication.components.flows.resolved import flow_digest
+from kafka_replication.components.render.monitoring import API_VERSION as MONITORING_API
+from kafka_replication.components.render.planned_objects import OURS, PART_OF, Manifest
+from kafka_replication.components.render.validation_jobs import VALIDATION_KINDS
+from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi, reference
+from kafka_replication.infra.kubernetes.preconditions import KINDS as MONITORING_KINDS
+from kafka_replication.infra.review.comparison import Comparison, Drift, compare
+from kafka_replication.infra.review.drift import (
     Territory,
     by_flow,
     edited,
@@ -30,12 +30,12 @@ from infra.review.drift import (
     validated,
     written_by_hand,
 )
-from infra.review.live_objects import as_declared, former, seen, whole
-from infra.review.object_changes import Identity, identity
-from infra.review.snapshots import Objects, Snapshot, current_snapshot
-from infra.stack.environment import stack_environment
-from infra.stack.session import OpenStack
-from infra.stack.settings import read_settings, stack_names
+from kafka_replication.infra.review.live_objects import as_declared, former, seen, whole
+from kafka_replication.infra.review.object_changes import Identity, identity
+from kafka_replication.infra.review.snapshots import Objects, Snapshot, current_snapshot
+from kafka_replication.infra.stack.environment import stack_environment
+from kafka_replication.infra.stack.session import OpenStack
+from kafka_replication.infra.stack.settings import read_settings, stack_names
 
 LABEL = "what runs"
 _WHY = "The command compares what runs with what the stack's files declare."

@@ -9,12 +9,12 @@ from typing import Any
 
 from kubernetes.utils.quantity import parse_quantity
 
-from components.flows.operators import STRIMZI_GROUP
-from components.kafka.connectors import ROLE_OF_CLASS
-from components.render.planned_objects import PART_OF, Manifest
-from components.render.validation_jobs import VALIDATION_KINDS
-from infra.review.object_changes import named_entries
-from infra.review.snapshots import Objects
+from kafka_replication.components.flows.operators import STRIMZI_GROUP
+from kafka_replication.components.kafka.connectors import ROLE_OF_CLASS
+from kafka_replication.components.render.planned_objects import PART_OF, Manifest
+from kafka_replication.components.render.validation_jobs import VALIDATION_KINDS
+from kafka_replication.infra.review.object_changes import named_entries
+from kafka_replication.infra.review.snapshots import Objects
 
 #: Kubernetes writes quantities in its own way, also in a pod's template. The Spark operator's webhook does so, too.
 _QUANTITIES = frozenset({"ResourceQuota", "LimitRange", *VALIDATION_KINDS})

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from components.checks.property_values import is_open_credential
-from components.render.planned_objects import Manifest
+from kafka_replication.components.checks.property_values import is_open_credential
+from kafka_replication.components.render.planned_objects import Manifest
 
 #: Fields that identify an entry of a list.
 _IDENTITIES = ("name", "alias", "sourceCluster", "secretName")

@@ -10,19 +10,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from components.changes.effect import Impact, gravest
-from components.contract.problems import CannotRunError, Problem, ReplicationError, Severity
-from components.contract.wording import named, number
-from infra.deploy.promotion.rule.plan import FILE_NAME, PromotionPlan, plan_problems, read_plan
-from infra.review.advice import Who
-from infra.review.bases import Base
-from infra.review.comment import TITLE, Fold, ReviewStep, markdown, stack_names
-from infra.review.comparison import Comparison, Mistake, compare_plans, compare_stacks
-from infra.review.render import rendered_files, write_files
-from infra.review.snapshots import UnreadableBaseError
-from infra.stack.environment import stack_environment
-from infra.stack.settings import read_settings, stack_file
-from infra.stack.stack_checks import problems_of_stack
+from kafka_replication.components.changes.effect import Impact, gravest
+from kafka_replication.components.contract.problems import CannotRunError, Problem, ReplicationError, Severity
+from kafka_replication.components.contract.wording import named, number
+from kafka_replication.infra.deploy.promotion.rule.plan import FILE_NAME, PromotionPlan, plan_problems, read_plan
+from kafka_replication.infra.review.advice import Who
+from kafka_replication.infra.review.bases import Base
+from kafka_replication.infra.review.comment import TITLE, Fold, ReviewStep, markdown, stack_names
+from kafka_replication.infra.review.comparison import Comparison, Mistake, compare_plans, compare_stacks
+from kafka_replication.infra.review.render import rendered_files, write_files
+from kafka_replication.infra.review.snapshots import UnreadableBaseError
+from kafka_replication.infra.stack.environment import stack_environment
+from kafka_replication.infra.stack.settings import read_settings, stack_file
+from kafka_replication.infra.stack.stack_checks import problems_of_stack
 
 #: Mistakes that a comment shows at most.
 _MOST = 10

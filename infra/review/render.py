@@ -9,15 +9,15 @@ from typing import Any
 
 import yaml
 
-from components.contract.problems import CannotRunError
-from components.flows.resolved import ResolvedFlow, resolve_flows
-from components.render.deployments import deployments
-from components.render.kafka_users import kafka_user_objects
-from components.render.monitoring import monitoring_objects
-from components.render.planned_objects import PlannedObject
-from infra.stack.settings import StackSettings
-from infra.stack.stack_checks import raise_mistakes
-from infra.stack.validation_job import stack_validation
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.flows.resolved import ResolvedFlow, resolve_flows
+from kafka_replication.components.render.deployments import deployments
+from kafka_replication.components.render.kafka_users import kafka_user_objects
+from kafka_replication.components.render.monitoring import monitoring_objects
+from kafka_replication.components.render.planned_objects import PlannedObject
+from kafka_replication.infra.stack.settings import StackSettings
+from kafka_replication.infra.stack.stack_checks import raise_mistakes
+from kafka_replication.infra.stack.validation_job import stack_validation
 
 _MARKER = "# Rendered by `replicate render`; the next one replaces every file here.\n"
 #: No replication can have these names, because Kubernetes does not allow them.

@@ -11,9 +11,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.text import Text
 
-from components.changes.effect import Effect, Impact, gravest
-from infra.review.comparison import Comparison, Drift
-from infra.review.object_changes import ChangeKind, FieldChange, ObjectChange
+from kafka_replication.components.changes.effect import Effect, Impact, gravest
+from kafka_replication.infra.review.comparison import Comparison, Drift
+from kafka_replication.infra.review.object_changes import ChangeKind, FieldChange, ObjectChange
 
 
 def merged_effects(effects: Iterable[Effect]) -> list[Effect]:

@@ -8,18 +8,18 @@ from typing import Any
 
 import yaml
 
-from components.changes.deployment_state import DeploymentState, deployment_state
-from components.contract.problems import CannotRunError, ReplicationError
-from components.flows.expansion import ExpandedFlow
-from components.flows.resolved import resolve_flows
-from components.render.deployments import Deployment, deployments
-from components.render.planned_objects import Manifest, PlannedObject, manifest, needed_keys
-from components.topology.clusters import ConfigValue
-from infra.review.bases import Base
-from infra.review.render import stack_objects
-from infra.stack.environment import stack_environment
-from infra.stack.settings import PROJECT, StackSettings, read_settings, readable_config, stack_file
-from infra.stack.stack_checks import raise_mistakes
+from kafka_replication.components.changes.deployment_state import DeploymentState, deployment_state
+from kafka_replication.components.contract.problems import CannotRunError, ReplicationError
+from kafka_replication.components.flows.expansion import ExpandedFlow
+from kafka_replication.components.flows.resolved import resolve_flows
+from kafka_replication.components.render.deployments import Deployment, deployments
+from kafka_replication.components.render.planned_objects import Manifest, PlannedObject, manifest, needed_keys
+from kafka_replication.components.topology.clusters import ConfigValue
+from kafka_replication.infra.review.bases import Base
+from kafka_replication.infra.review.render import stack_objects
+from kafka_replication.infra.stack.environment import stack_environment
+from kafka_replication.infra.stack.settings import PROJECT, StackSettings, read_settings, readable_config, stack_file
+from kafka_replication.infra.stack.stack_checks import raise_mistakes
 
 Objects = Mapping[str, Manifest]
 

@@ -5,30 +5,40 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from components.changes.effect import Effect, Impact
-from components.contract.problems import ReplicationError
-from components.contract.wording import agreeing
-from components.flows.expansion import expand
-from components.flows.operators import CLUSTER_LABEL, USES_CONNECTOR_RESOURCES
-from components.flows.selections import topic_selection
-from components.kafka.connections import entries
-from components.kafka.overlap import Disjoint, overlap_of_selections
-from components.kafka.patterns import Selection
-from components.render.deployments import Deployment
-from components.topology.clusters import Cluster
-from components.topology.parsing import parse_topology
-from infra.onboard.importing.deployment_changes import ChangedSetting, ImportChanges, changes_of_deployments
-from infra.onboard.importing.flows import Imported
-from infra.onboard.importing.left_out import LeftOut
-from infra.onboard.importing.reading import ReadInput, ReadObject, ReadProperties, ends_as_source, read_objects
-from infra.onboard.importing.topologies import imported_topologies
-from infra.onboard.importing.workers import CONVERTERS
-from infra.review.bases import stack_files_of
-from infra.review.comparison import Comparison, Unjudged, compare, placed
-from infra.review.object_changes import ChangeKind, FieldChange, ObjectChange, identity
-from infra.review.snapshots import Snapshot, current_snapshot
-from infra.review.source_parts import NO_NAMESPACE, completed
-from infra.stack.settings import stack_names
+from kafka_replication.components.changes.effect import Effect, Impact
+from kafka_replication.components.contract.problems import ReplicationError
+from kafka_replication.components.contract.wording import agreeing
+from kafka_replication.components.flows.expansion import expand
+from kafka_replication.components.flows.operators import CLUSTER_LABEL, USES_CONNECTOR_RESOURCES
+from kafka_replication.components.flows.selections import topic_selection
+from kafka_replication.components.kafka.connections import entries
+from kafka_replication.components.kafka.overlap import Disjoint, overlap_of_selections
+from kafka_replication.components.kafka.patterns import Selection
+from kafka_replication.components.render.deployments import Deployment
+from kafka_replication.components.topology.clusters import Cluster
+from kafka_replication.components.topology.parsing import parse_topology
+from kafka_replication.infra.onboard.importing.deployment_changes import (
+    ChangedSetting,
+    ImportChanges,
+    changes_of_deployments,
+)
+from kafka_replication.infra.onboard.importing.flows import Imported
+from kafka_replication.infra.onboard.importing.left_out import LeftOut
+from kafka_replication.infra.onboard.importing.reading import (
+    ReadInput,
+    ReadObject,
+    ReadProperties,
+    ends_as_source,
+    read_objects,
+)
+from kafka_replication.infra.onboard.importing.topologies import imported_topologies
+from kafka_replication.infra.onboard.importing.workers import CONVERTERS
+from kafka_replication.infra.review.bases import stack_files_of
+from kafka_replication.infra.review.comparison import Comparison, Unjudged, compare, placed
+from kafka_replication.infra.review.object_changes import ChangeKind, FieldChange, ObjectChange, identity
+from kafka_replication.infra.review.snapshots import Snapshot, current_snapshot
+from kafka_replication.infra.review.source_parts import NO_NAMESPACE, completed
+from kafka_replication.infra.stack.settings import stack_names
 
 _NOT_COMPARED = "Only workers and connectors are compared, with Kafka's defaults filled in."
 _IGNORED = "connectors-not-managed"

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from components.properties.values import value_text
-from components.render.planned_objects import Manifest
-from infra.onboard.importing.reading import ReadInput, ReadObject
-from infra.review.comparison import Unjudged
-from infra.review.object_changes import Identity, identity
-from infra.review.snapshots import Snapshot
+from kafka_replication.components.properties.values import value_text
+from kafka_replication.components.render.planned_objects import Manifest
+from kafka_replication.infra.onboard.importing.reading import ReadInput, ReadObject
+from kafka_replication.infra.review.comparison import Unjudged
+from kafka_replication.infra.review.object_changes import Identity, identity
+from kafka_replication.infra.review.snapshots import Snapshot
 
 #: Namespace of objects that name none, until they are compared with a stack.
 NO_NAMESPACE = "(no namespace)"

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from components.contract.problems import CannotRunError
-from components.flows.resolved import ResolvedFlow
-from components.render.kafka_users import kafka_user_objects
-from components.render.planned_objects import PlannedObject
-from infra.stack.project import Workspace, find_project, local_folder, provider_variables
-from infra.stack.settings import KubernetesAccess, StackSettings, stack_file
-from infra.stack.yaml_files import shown
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.flows.resolved import ResolvedFlow
+from kafka_replication.components.render.kafka_users import kafka_user_objects
+from kafka_replication.components.render.planned_objects import PlannedObject
+from kafka_replication.infra.stack.project import Workspace, find_project, local_folder, provider_variables
+from kafka_replication.infra.stack.settings import KubernetesAccess, StackSettings, stack_file
+from kafka_replication.infra.stack.yaml_files import shown
 
 
 class StackEnvironment(Protocol):
@@ -57,7 +57,7 @@ def stack_environment(settings: StackSettings) -> StackEnvironment:
     """Return where a stack runs, as `replication:local` in its file says."""
     if settings.local:
         # Commands for a real cluster do not load the local stack.
-        from infra.local.environment import LocalStackEnvironment
+        from kafka_replication.infra.local.environment import LocalStackEnvironment
 
         return LocalStackEnvironment(settings)
     return ClusterEnvironment(settings)

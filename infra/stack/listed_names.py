@@ -5,14 +5,19 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from components.checks.listed_names import ClusterNames, check_listed_names, selected_names, uncovered_topics
-from components.clients.login import Purpose
-from components.contract.problems import CannotRunError, Problem
-from components.contract.wording import named, number
-from components.flows.expansion import expand
-from infra.stack.session import OpenStack
-from infra.stack.settings import StackSettings
-from infra.stack.yaml_files import load_yaml, placed, shown
+from kafka_replication.components.checks.listed_names import (
+    ClusterNames,
+    check_listed_names,
+    selected_names,
+    uncovered_topics,
+)
+from kafka_replication.components.clients.login import Purpose
+from kafka_replication.components.contract.problems import CannotRunError, Problem
+from kafka_replication.components.contract.wording import named, number
+from kafka_replication.components.flows.expansion import expand
+from kafka_replication.infra.stack.session import OpenStack
+from kafka_replication.infra.stack.settings import StackSettings
+from kafka_replication.infra.stack.yaml_files import load_yaml, placed, shown
 
 _WHY = "`--topics cluster` reads the names of topics and groups with the login of the validation job."
 _PURPOSE = Purpose(_WHY, ", or give `--topics` a file")
@@ -22,8 +27,8 @@ def names_in_clusters(stack: OpenStack) -> dict[str, ClusterNames]:
     """Ask every source cluster of a stack's flows. Raises CannotRunError if one cannot be asked."""
     clusters = {flow.settings.source: stack.parameters(flow).source for flow in stack.flows}
     # A check without this option must not wait for the client to load.
-    from components.clients.errors import NoAnswerError
-    from components.clients.reader import KafkaReader
+    from kafka_replication.components.clients.errors import NoAnswerError
+    from kafka_replication.components.clients.reader import KafkaReader
 
     names = {}
     for alias, cluster in clusters.items():

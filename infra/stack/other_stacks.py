@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from components.contract.problems import CannotRunError, Problem, ReplicationError, Severity
-from components.contract.wording import named
-from components.flows.expansion import ExpandedFlow, expand
-from components.flows.naming import (
+from kafka_replication.components.contract.problems import CannotRunError, Problem, ReplicationError, Severity
+from kafka_replication.components.contract.wording import named
+from kafka_replication.components.flows.expansion import ExpandedFlow, expand
+from kafka_replication.components.flows.naming import (
     STORAGE_ROLES,
     connect_name,
     group_id,
@@ -18,12 +18,12 @@ from components.flows.naming import (
     replication_policy,
     storage_topic_name,
 )
-from components.flows.selections import each_source, source_key, topic_selection
-from components.kafka.overlap import Disjoint, SharedName, Undecided, overlap_of_selections
-from components.topology.clusters import ConfigValue
-from components.topology.model import Topology
-from components.topology.parsing import parse_topology
-from infra.stack.settings import (
+from kafka_replication.components.flows.selections import each_source, source_key, topic_selection
+from kafka_replication.components.kafka.overlap import Disjoint, SharedName, Undecided, overlap_of_selections
+from kafka_replication.components.topology.clusters import ConfigValue
+from kafka_replication.components.topology.model import Topology
+from kafka_replication.components.topology.parsing import parse_topology
+from kafka_replication.infra.stack.settings import (
     PROJECT,
     SHARES_WITH,
     StackSettings,
@@ -32,7 +32,7 @@ from infra.stack.settings import (
     stack_names,
     topology_file,
 )
-from infra.stack.yaml_files import load_yaml, placed
+from kafka_replication.infra.stack.yaml_files import load_yaml, placed
 
 _GROUP = (
     "The workers of both would join one worker group, or write to the same storage topics: each side would overwrite "

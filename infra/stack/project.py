@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from components.contract.problems import CannotRunError, Place
-from infra.stack.yaml_files import parse_yaml, shown
+from kafka_replication.components.contract.problems import CannotRunError, Place
+from kafka_replication.infra.stack.yaml_files import parse_yaml, shown
 
 FILE_NAME = "Pulumi.yaml"
 

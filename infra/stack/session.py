@@ -7,20 +7,25 @@ from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from components.clients.login import ClientConfig, Purpose, client_config
-from components.contract.parameters import ClusterParameters, FlowParameters
-from components.contract.parameters import CredentialReference as CredentialReference
-from components.contract.problems import CannotRunError, Problem, raise_errors
-from components.flows.resolved import ResolvedFlow, resolve_flows
-from components.properties.definitions import nearest
-from components.render.acls import flows_without_addresses
-from components.render.job_parameters import flow_parameters
-from infra.stack.environment import StackEnvironment, stack_environment
-from infra.stack.settings import StackSettings
-from infra.stack.stack_checks import check_configuration, raise_by_gitops, raise_mistakes, raise_without_stack
+from kafka_replication.components.clients.login import ClientConfig, Purpose, client_config
+from kafka_replication.components.contract.parameters import ClusterParameters, FlowParameters
+from kafka_replication.components.contract.parameters import CredentialReference as CredentialReference
+from kafka_replication.components.contract.problems import CannotRunError, Problem, raise_errors
+from kafka_replication.components.flows.resolved import ResolvedFlow, resolve_flows
+from kafka_replication.components.properties.definitions import nearest
+from kafka_replication.components.render.acls import flows_without_addresses
+from kafka_replication.components.render.job_parameters import flow_parameters
+from kafka_replication.infra.stack.environment import StackEnvironment, stack_environment
+from kafka_replication.infra.stack.settings import StackSettings
+from kafka_replication.infra.stack.stack_checks import (
+    check_configuration,
+    raise_by_gitops,
+    raise_mistakes,
+    raise_without_stack,
+)
 
 if TYPE_CHECKING:
-    from infra.kubernetes.api import KubernetesApi, Object
+    from kafka_replication.infra.kubernetes.api import KubernetesApi, Object
 
 
 def flow_named(name: str, flows: Iterable[ResolvedFlow], stack: str) -> ResolvedFlow:
@@ -126,14 +131,14 @@ class OpenStack:
     def kubernetes(self) -> "KubernetesApi":
         """Return the only client of the stack's Kubernetes cluster; `asking_kubernetes` explains its errors."""
         # Loading the client takes longer than a check, which needs none.
-        from infra.kubernetes.access import api_client
+        from kafka_replication.infra.kubernetes.access import api_client
 
         return self._opened.enter_context(api_client(self.settings, self.environment.kubernetes_access()))
 
     @contextmanager
     def asking_kubernetes(self, why: str, permission: str) -> "Iterator[KubernetesApi]":
         """Lend the client. An ApiError becomes a CannotRunError that says `why` we ask; `permission` is the remedy."""
-        from infra.kubernetes.access import asking_kubernetes
+        from kafka_replication.infra.kubernetes.access import asking_kubernetes
 
         with asking_kubernetes(f"stack {self.name}", why, permission):
             yield self.kubernetes
@@ -168,8 +173,8 @@ class OpenStack:
         return base64.b64decode(data[key]).decode()
 
     def _read_secret(self, namespace: str, name: str, purpose: Purpose) -> "Object | None":
-        from infra.kubernetes.access import asking_kubernetes
-        from infra.kubernetes.api import Reference
+        from kafka_replication.infra.kubernetes.access import asking_kubernetes
+        from kafka_replication.infra.kubernetes.api import Reference
 
         where = f"Secret {namespace}/{name}"
         with asking_kubernetes(where, purpose.why, f"let your user `get` the {where}{purpose.instead}."):

@@ -6,14 +6,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from components.contract.problems import CannotRunError, Place, Problem, ReplicationError
-from components.contract.spark_conf import MASTER
-from components.flows.resolved import config_keys
-from components.properties.values import value_text
-from components.topology.model import Topology
-from components.topology.parsing import parse_topology
-from components.topology.partial_topology import PartialTopology, partial_topology
-from infra.stack.yaml_files import load_yaml, placed, places_of, shown
+from kafka_replication.components.contract.problems import CannotRunError, Place, Problem, ReplicationError
+from kafka_replication.components.contract.spark_conf import MASTER
+from kafka_replication.components.flows.resolved import config_keys
+from kafka_replication.components.properties.values import value_text
+from kafka_replication.components.topology.model import Topology
+from kafka_replication.components.topology.parsing import parse_topology
+from kafka_replication.components.topology.partial_topology import PartialTopology, partial_topology
+from kafka_replication.infra.stack.yaml_files import load_yaml, placed, places_of, shown
 
 PROJECT = "replication"
 #: The key of a stack file that says where the validation job runs.

@@ -8,21 +8,21 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from components.checks import check_topology
-from components.checks.clusters import check_addresses
-from components.checks.replications import check_deployed
-from components.contract.problems import CannotRunError, Problem, Severity, raise_errors
-from components.flows.expansion import expand
-from components.flows.resolved import config_keys, config_secrets, validation_config_secrets
-from components.properties.definitions import nearest
-from components.properties.values import value_text
-from components.render.kafka_users import kafka_user_objects
-from components.render.planned_objects import PlannedObject
-from components.topology.clusters import Cluster, ConfigValue
-from components.topology.model import Flow, Topology
-from infra.stack.environment import stack_environment
-from infra.stack.other_stacks import check_other_stacks
-from infra.stack.settings import (
+from kafka_replication.components.checks import check_topology
+from kafka_replication.components.checks.clusters import check_addresses
+from kafka_replication.components.checks.replications import check_deployed
+from kafka_replication.components.contract.problems import CannotRunError, Problem, Severity, raise_errors
+from kafka_replication.components.flows.expansion import expand
+from kafka_replication.components.flows.resolved import config_keys, config_secrets, validation_config_secrets
+from kafka_replication.components.properties.definitions import nearest
+from kafka_replication.components.properties.values import value_text
+from kafka_replication.components.render.kafka_users import kafka_user_objects
+from kafka_replication.components.render.planned_objects import PlannedObject
+from kafka_replication.components.topology.clusters import Cluster, ConfigValue
+from kafka_replication.components.topology.model import Flow, Topology
+from kafka_replication.infra.stack.environment import stack_environment
+from kafka_replication.infra.stack.other_stacks import check_other_stacks
+from kafka_replication.infra.stack.settings import (
     ALLOW_UNPROVEN,
     DEPLOY,
     DEPLOYERS,
@@ -36,8 +36,8 @@ from infra.stack.settings import (
     regions_of_topology,
     stack_file,
 )
-from infra.stack.validation_job import in_cluster_problems, spark_problems
-from infra.stack.yaml_files import placed, shown
+from kafka_replication.infra.stack.validation_job import in_cluster_problems, spark_problems
+from kafka_replication.infra.stack.yaml_files import placed, shown
 
 #: The keys of a stack file that Pulumi itself reads. Source: pulumi, sdk/go/common/workspace, ProjectStack.
 PULUMI_KEYS = frozenset({"config", "environment", "secretsprovider", "encryptedkey", "encryptionsalt"})

@@ -2,10 +2,10 @@
 
 import json
 
-from components.topology.editor_schema import editor_schema
-from components.topology.in_cluster import InCluster
-from infra.stack.settings import PROJECT, SETTINGS
-from infra.stack.stack_checks import KUBERNETES_KEYS, PULUMI_KEYS
+from kafka_replication.components.topology.editor_schema import editor_schema
+from kafka_replication.components.topology.in_cluster import InCluster
+from kafka_replication.infra.stack.settings import PROJECT, SETTINGS
+from kafka_replication.infra.stack.stack_checks import KUBERNETES_KEYS, PULUMI_KEYS
 
 
 def stack_schema() -> str:

@@ -5,19 +5,31 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from zoneinfo import available_timezones
 
-from components.contract.problems import Problem, ReplicationError, warning
-from components.contract.spark_conf import DRIVER_HEAP, SparkSettings, why_not_conf, why_not_master, why_not_memory
-from components.flows.expansion import ExpandedFlow, expand
-from components.flows.naming import validation_run_name
-from components.flows.resolved import ResolvedFlow
-from components.properties.definitions import nearest
-from components.properties.values import value_text
-from components.render.job_pods import executor_settings
-from components.render.planned_objects import PlannedObject
-from components.render.validation_jobs import validation_objects
-from components.topology.in_cluster import IMAGE_BY_DIGEST, InCluster, Workload, heap_bytes, quantity_value
-from components.topology.parsing import parse_model
-from infra.stack.settings import VALIDATION, StackSettings
+from kafka_replication.components.contract.problems import Problem, ReplicationError, warning
+from kafka_replication.components.contract.spark_conf import (
+    DRIVER_HEAP,
+    SparkSettings,
+    why_not_conf,
+    why_not_master,
+    why_not_memory,
+)
+from kafka_replication.components.flows.expansion import ExpandedFlow, expand
+from kafka_replication.components.flows.naming import validation_run_name
+from kafka_replication.components.flows.resolved import ResolvedFlow
+from kafka_replication.components.properties.definitions import nearest
+from kafka_replication.components.properties.values import value_text
+from kafka_replication.components.render.job_pods import executor_settings
+from kafka_replication.components.render.planned_objects import PlannedObject
+from kafka_replication.components.render.validation_jobs import validation_objects
+from kafka_replication.components.topology.in_cluster import (
+    IMAGE_BY_DIGEST,
+    InCluster,
+    Workload,
+    heap_bytes,
+    quantity_value,
+)
+from kafka_replication.components.topology.parsing import parse_model
+from kafka_replication.infra.stack.settings import VALIDATION, StackSettings
 
 IN_CLUSTER = "inCluster"
 WHERE = f"config.replication:{VALIDATION}"

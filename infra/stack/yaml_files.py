@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from components.contract.problems import CannotRunError, Place, Problem
+from kafka_replication.components.contract.problems import CannotRunError, Place, Problem
 
 
 @dataclass(frozen=True)

@@ -18,27 +18,27 @@ import yaml
 from rich.console import Console
 from rich.markup import escape
 
-from components.contract.parameters import JsonObject
-from components.contract.problems import CannotRunError, raise_errors
-from components.contract.report import Depth
-from components.contract.spark_conf import SparkSettings
-from components.flows.resolved import ResolvedFlow
-from components.kafka.connectors import Failure, failures, reported_connectors
-from components.render.deployments import deployments
-from components.render.job_parameters import job_parameters
-from components.render.planned_objects import PART_OF
-from infra.deploy.engine import deployment
-from infra.kubernetes.access import api_client, asking_kubernetes, current_context
-from infra.kubernetes.api import reference
-from infra.machine import toolchain
-from infra.machine.jdk import Jdk, class_archive, find_jdk
-from infra.machine.paths import PACKAGES
-from infra.machine.waiting import try_lock
-from infra.stack.environment import stack_environment
-from infra.stack.session import OpenStack
-from infra.stack.settings import KubernetesAccess, StackSettings, stack_file
-from infra.stack.validation_job import spark_problems, spark_settings
-from infra.stack.yaml_files import placed, shown
+from kafka_replication.components.contract.parameters import JsonObject
+from kafka_replication.components.contract.problems import CannotRunError, raise_errors
+from kafka_replication.components.contract.report import Depth
+from kafka_replication.components.contract.spark_conf import SparkSettings
+from kafka_replication.components.flows.resolved import ResolvedFlow
+from kafka_replication.components.kafka.connectors import Failure, failures, reported_connectors
+from kafka_replication.components.render.deployments import deployments
+from kafka_replication.components.render.job_parameters import job_parameters
+from kafka_replication.components.render.planned_objects import PART_OF
+from kafka_replication.infra.deploy.engine import deployment
+from kafka_replication.infra.kubernetes.access import api_client, asking_kubernetes, current_context
+from kafka_replication.infra.kubernetes.api import reference
+from kafka_replication.infra.machine import toolchain
+from kafka_replication.infra.machine.jdk import Jdk, class_archive, find_jdk
+from kafka_replication.infra.machine.paths import PACKAGES
+from kafka_replication.infra.machine.waiting import try_lock
+from kafka_replication.infra.stack.environment import stack_environment
+from kafka_replication.infra.stack.session import OpenStack
+from kafka_replication.infra.stack.settings import KubernetesAccess, StackSettings, stack_file
+from kafka_replication.infra.stack.validation_job import spark_problems, spark_settings
+from kafka_replication.infra.stack.yaml_files import placed, shown
 
 _REMEDY = (
     "Remedy: correct the credential that the flow logs in with, and deploy it with `replicate up --refresh`, which "

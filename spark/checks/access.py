@@ -6,9 +6,9 @@ appears. So this check reads the users' ACLs from the clusters.
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
-from components.clients.errors import ClusterError
-from components.contract.parameters import AclParameters, ClusterParameters
-from components.contract.report import (
+from kafka_replication.components.clients.errors import ClusterError
+from kafka_replication.components.contract.parameters import AclParameters, ClusterParameters
+from kafka_replication.components.contract.report import (
     SAMPLES,
     CheckName,
     CheckOutcome,
@@ -20,9 +20,9 @@ from components.contract.report import (
     not_judged,
     note,
 )
-from components.contract.wording import agreeing, numbered
-from components.kafka.acls import EVERYONE, Gap, GapReason, Need, gaps, grant_options
-from spark.read.flows import FlowCluster, OpenFlow
+from kafka_replication.components.contract.wording import agreeing, numbered
+from kafka_replication.components.kafka.acls import EVERYONE, Gap, GapReason, Need, gaps, grant_options
+from kafka_replication.spark.read.flows import FlowCluster, OpenFlow
 
 #: Reasons why the job may be unable to read ACLs. Neither is a fault of the flow.
 _NOT_LOOKED = frozenset({"not-authorized", "authorizer-off"})

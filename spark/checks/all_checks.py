@@ -9,30 +9,35 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from components.clients.errors import ClusterError
-from components.contract.parameters import FlowParameters
-from components.contract.problems import CannotRunError
-from components.contract.report import CheckName, CheckOutcome, Depth
-from components.kafka.cycles import Cycle, cycles_of_topics
-from components.kafka.offset_syncs import SyncHistory
-from components.kafka.positions import TopicPartition
-from spark.checks.access import check_access
-from spark.checks.connector_progress import read_progress, with_progress
-from spark.checks.connectors import judge_when_reported
-from spark.checks.division import check_division, parts_of
-from spark.checks.heartbeats import Observer, check_heartbeats, with_shared
-from spark.checks.loops import Loop, find_loops, without_loops
-from spark.checks.offsets.check import check_offsets
-from spark.checks.offsets.readings import SyncsRead, read_syncs
-from spark.checks.parity.check import check_parity
-from spark.checks.parity.comparison import RecordComparison, compared
-from spark.checks.parity.evidence import Earlier, topics_now, why_not_flow
-from spark.checks.parity.first_pass import FirstPass, read_first_pass
-from spark.checks.parity.quick import Ends, check_newest, read_ends
-from spark.checks.retention import check_retention
-from spark.checks.topics import known_ids, recreated_findings, recreated_topics, topic_setting_findings
-from spark.read.flows import OpenFlow
-from spark.read.kubernetes import Before, published_before, read_objects
+from kafka_replication.components.clients.errors import ClusterError
+from kafka_replication.components.contract.parameters import FlowParameters
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.contract.report import CheckName, CheckOutcome, Depth
+from kafka_replication.components.kafka.cycles import Cycle, cycles_of_topics
+from kafka_replication.components.kafka.offset_syncs import SyncHistory
+from kafka_replication.components.kafka.positions import TopicPartition
+from kafka_replication.spark.checks.access import check_access
+from kafka_replication.spark.checks.connector_progress import read_progress, with_progress
+from kafka_replication.spark.checks.connectors import judge_when_reported
+from kafka_replication.spark.checks.division import check_division, parts_of
+from kafka_replication.spark.checks.heartbeats import Observer, check_heartbeats, with_shared
+from kafka_replication.spark.checks.loops import Loop, find_loops, without_loops
+from kafka_replication.spark.checks.offsets.check import check_offsets
+from kafka_replication.spark.checks.offsets.readings import SyncsRead, read_syncs
+from kafka_replication.spark.checks.parity.check import check_parity
+from kafka_replication.spark.checks.parity.comparison import RecordComparison, compared
+from kafka_replication.spark.checks.parity.evidence import Earlier, topics_now, why_not_flow
+from kafka_replication.spark.checks.parity.first_pass import FirstPass, read_first_pass
+from kafka_replication.spark.checks.parity.quick import Ends, check_newest, read_ends
+from kafka_replication.spark.checks.retention import check_retention
+from kafka_replication.spark.checks.topics import (
+    known_ids,
+    recreated_findings,
+    recreated_topics,
+    topic_setting_findings,
+)
+from kafka_replication.spark.read.flows import OpenFlow
+from kafka_replication.spark.read.kubernetes import Before, published_before, read_objects
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,14 @@ default, and none for records that a transform drops. `parity` and `offsets-tran
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from components.clients.errors import ClusterError
-from components.contract.parameters import FlowParameters
-from components.contract.report import SAMPLES, CheckOutcome, Finding, note
-from components.contract.wording import agreeing, numbered
-from components.kafka.mirror_records import replicated_offsets
-from components.kafka.offset_syncs import SyncHistory
-from components.kafka.positions import TopicPartition
-from spark.read.flows import OpenFlow
+from kafka_replication.components.clients.errors import ClusterError
+from kafka_replication.components.contract.parameters import FlowParameters
+from kafka_replication.components.contract.report import SAMPLES, CheckOutcome, Finding, note
+from kafka_replication.components.contract.wording import agreeing, numbered
+from kafka_replication.components.kafka.mirror_records import replicated_offsets
+from kafka_replication.components.kafka.offset_syncs import SyncHistory
+from kafka_replication.components.kafka.positions import TopicPartition
+from kafka_replication.spark.read.flows import OpenFlow
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,21 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from components.contract.parameters import ConnectorParameters
-from components.contract.report import CheckName, CheckOutcome, Coverage, Finding, error, fail, not_judged, note
-from components.contract.temporary_states import temporary_states
-from components.contract.wording import agreeing, numbered
-from components.kafka.connectors import ConnectorRole, failures, is_observed, reported_connectors
-from spark.read.waiting import wait_until
+from kafka_replication.components.contract.parameters import ConnectorParameters
+from kafka_replication.components.contract.report import (
+    CheckName,
+    CheckOutcome,
+    Coverage,
+    Finding,
+    error,
+    fail,
+    not_judged,
+    note,
+)
+from kafka_replication.components.contract.temporary_states import temporary_states
+from kafka_replication.components.contract.wording import agreeing, numbered
+from kafka_replication.components.kafka.connectors import ConnectorRole, failures, is_observed, reported_connectors
+from kafka_replication.spark.read.waiting import wait_until
 
 #: The consequence if a connector of this role does not run.
 _MEANS: Mapping[ConnectorRole, str] = {

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from components.contract.parameters import FlowParameters, PartParameters
-from components.contract.report import SAMPLES, CheckName, CheckOutcome, Coverage, Finding, fail, note
-from components.contract.wording import agreeing, numbered
-from components.kafka.patterns import Selection
+from kafka_replication.components.contract.parameters import FlowParameters, PartParameters
+from kafka_replication.components.contract.report import SAMPLES, CheckName, CheckOutcome, Coverage, Finding, fail, note
+from kafka_replication.components.contract.wording import agreeing, numbered
+from kafka_replication.components.kafka.patterns import Selection
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,14 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Self
 
-from components.contract.parameters import FlowParameters, HeartbeatParameters
-from components.contract.report import CheckName, CheckOutcome, Coverage, Finding, error, fail, note
-from components.contract.wording import agreeing, numbered
-from components.kafka.mirror_records import OwnRecord, heartbeat
-from components.kafka.positions import OffsetRange, TopicPartition
-from components.kafka.replication_policy import upstream_hops
-from spark.read.flows import FlowCluster, OpenFlow
-from spark.read.waiting import wait_until
+from kafka_replication.components.contract.parameters import FlowParameters, HeartbeatParameters
+from kafka_replication.components.contract.report import CheckName, CheckOutcome, Coverage, Finding, error, fail, note
+from kafka_replication.components.contract.wording import agreeing, numbered
+from kafka_replication.components.kafka.mirror_records import OwnRecord, heartbeat
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.components.kafka.replication_policy import upstream_hops
+from kafka_replication.spark.read.flows import FlowCluster, OpenFlow
+from kafka_replication.spark.read.waiting import wait_until
 
 WINDOW_SECONDS = 600
 WINDOW_RECORDS = (100, 5_000)

@@ -11,21 +11,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from components.contract.parameters import GuardParameters
-from components.contract.report import SAMPLES, Finding, FindingSeverity, fail
-from components.contract.wording import numbered
-from components.kafka.cycles import Cycle
-from components.kafka.positions import TopicPartition
-from spark.checks.parity.differences import Difference
-from spark.checks.parity.first_pass import FirstPass
-from spark.checks.parity.meanings import Meaning
-from spark.checks.parity.sums import both_clusters, both_sides
-from spark.read import digests, frames
-from spark.read.digests import SOURCE, TARGET
-from spark.read.flows import FlowCluster, OpenFlow
-from spark.read.frames import frame_of
-from spark.read.pairs import MARKED_ON_SOURCE, MARKED_ON_TARGET, WENT_ROUND, marked_elsewhere
-from spark.read.waiting import wait_until
+from kafka_replication.components.contract.parameters import GuardParameters
+from kafka_replication.components.contract.report import SAMPLES, Finding, FindingSeverity, fail
+from kafka_replication.components.contract.wording import numbered
+from kafka_replication.components.kafka.cycles import Cycle
+from kafka_replication.components.kafka.positions import TopicPartition
+from kafka_replication.spark.checks.parity.differences import Difference
+from kafka_replication.spark.checks.parity.first_pass import FirstPass
+from kafka_replication.spark.checks.parity.meanings import Meaning
+from kafka_replication.spark.checks.parity.sums import both_clusters, both_sides
+from kafka_replication.spark.read import digests, frames
+from kafka_replication.spark.read.digests import SOURCE, TARGET
+from kafka_replication.spark.read.flows import FlowCluster, OpenFlow
+from kafka_replication.spark.read.frames import frame_of
+from kafka_replication.spark.read.pairs import MARKED_ON_SOURCE, MARKED_ON_TARGET, WENT_ROUND, marked_elsewhere
+from kafka_replication.spark.read.waiting import wait_until
 
 #: In a loop, every partition that holds a record grows on both sides within one round trip of the connectors.
 WATCH_SECONDS = 5

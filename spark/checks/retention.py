@@ -21,21 +21,30 @@ from datetime import UTC, datetime
 
 from pyspark.sql import functions as F  # noqa: N812
 
-from components.contract.evidence import Proven
-from components.contract.parameters import FlowParameters
-from components.contract.report import SAMPLES, CheckName, CheckOutcome, Coverage, Finding, Scalar, error, fail
-from components.contract.wording import agreeing, numbered
-from components.kafka.mirror_records import OffsetSync
-from components.kafka.offset_syncs import SyncHistory
-from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.parity import meanings
-from spark.checks.parity.comparison import RecordComparison
-from spark.checks.parity.differences import SURPLUS, Difference, meaning
-from spark.checks.parity.first_pass import FirstPass, logs_on_target
-from spark.checks.parity.quick import Ends
-from spark.read import frames
-from spark.read.flows import OpenFlow
-from spark.read.frames import frame_of
+from kafka_replication.components.contract.evidence import Proven
+from kafka_replication.components.contract.parameters import FlowParameters
+from kafka_replication.components.contract.report import (
+    SAMPLES,
+    CheckName,
+    CheckOutcome,
+    Coverage,
+    Finding,
+    Scalar,
+    error,
+    fail,
+)
+from kafka_replication.components.contract.wording import agreeing, numbered
+from kafka_replication.components.kafka.mirror_records import OffsetSync
+from kafka_replication.components.kafka.offset_syncs import SyncHistory
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.spark.checks.parity import meanings
+from kafka_replication.spark.checks.parity.comparison import RecordComparison
+from kafka_replication.spark.checks.parity.differences import SURPLUS, Difference, meaning
+from kafka_replication.spark.checks.parity.first_pass import FirstPass, logs_on_target
+from kafka_replication.spark.checks.parity.quick import Ends
+from kafka_replication.spark.read import frames
+from kafka_replication.spark.read.flows import OpenFlow
+from kafka_replication.spark.read.frames import frame_of
 
 
 @dataclass(frozen=True)

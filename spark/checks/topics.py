@@ -7,19 +7,19 @@ the consumer. Records do not show that. The connector copies both every ten minu
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from components.clients.errors import ClusterError
-from components.contract.parameters import FlowParameters, TopicSyncParameters
-from components.contract.report import SAMPLES, Finding, TopicIds, error, fail, note
-from components.contract.wording import agreeing, numbered
-from components.kafka.acls import AclEntry, operation_title
-from components.kafka.patterns import Selection, matches
-from components.kafka.positions import OffsetRange, TopicPartition
-from components.kafka.replication_policy import ReplicationPolicy, is_heartbeat_topic, upstream_hops
-from components.kafka.topic_names import LONGEST_NAME, collides
-from components.kafka.topic_sync import ConfigDifference, config_differences, missing_acls
-from spark.checks import division
-from spark.checks.heartbeats import now_ms
-from spark.read.flows import OpenFlow
+from kafka_replication.components.clients.errors import ClusterError
+from kafka_replication.components.contract.parameters import FlowParameters, TopicSyncParameters
+from kafka_replication.components.contract.report import SAMPLES, Finding, TopicIds, error, fail, note
+from kafka_replication.components.contract.wording import agreeing, numbered
+from kafka_replication.components.kafka.acls import AclEntry, operation_title
+from kafka_replication.components.kafka.patterns import Selection, matches
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.components.kafka.replication_policy import ReplicationPolicy, is_heartbeat_topic, upstream_hops
+from kafka_replication.components.kafka.topic_names import LONGEST_NAME, collides
+from kafka_replication.components.kafka.topic_sync import ConfigDifference, config_differences, missing_acls
+from kafka_replication.spark.checks import division
+from kafka_replication.spark.checks.heartbeats import now_ms
+from kafka_replication.spark.read.flows import OpenFlow
 
 
 def absent_from_target(flow: OpenFlow) -> tuple[list[Finding], dict[str, int]]:

@@ -12,17 +12,17 @@ from pathlib import Path
 
 from py4j.protocol import Py4JJavaError as JavaError  # type: ignore[import-untyped]
 
-from components.clients.login import ClientConfig, Purpose, client_config
-from components.contract.parameters import (
+from kafka_replication.components.clients.login import ClientConfig, Purpose, client_config
+from kafka_replication.components.contract.parameters import (
     CertificateAuthentication,
     ClusterParameters,
     CredentialReference,
     SecretReference,
     Trust,
 )
-from components.contract.problems import CannotRunError
-from components.kafka.connections import LOGIN_MODULES
-from spark.read.sessions import Spark
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.kafka.connections import LOGIN_MODULES
+from kafka_replication.spark.read.sessions import Spark
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ def _secret_value(reference: SecretReference, kubeconfig: Path | None) -> bytes:
     from kubernetes import client
     from urllib3.exceptions import HTTPError
 
-    from spark.read.kubernetes import TIMEOUT_SECONDS, api_client
+    from kafka_replication.spark.read.kubernetes import TIMEOUT_SECONDS, api_client
 
     where = f"secret {reference.namespace}/{reference.name} key {reference.key}"
     try:

@@ -6,9 +6,9 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from components.contract.parameters import DropsParameters, GuardParameters
-from components.kafka.record_identity import Headers, without_mark
-from components.kafka.transform_chains import DropsBy
+from kafka_replication.components.contract.parameters import DropsParameters, GuardParameters
+from kafka_replication.components.kafka.record_identity import Headers, without_mark
+from kafka_replication.components.kafka.transform_chains import DropsBy
 
 SOURCE, TARGET = "source", "target"
 #: The source again, as a read_uncommitted consumer sees it.

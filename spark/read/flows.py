@@ -7,18 +7,18 @@ from typing import Self
 
 from pyspark.sql import DataFrame
 
-from components.clients.reader import KafkaReader
-from components.contract.parameters import FlowParameters
-from components.contract.problems import CannotRunError
-from components.contract.report import TopicIds
-from components.contract.wording import numbered
-from components.kafka.positions import OffsetRange, TopicPartition
-from components.kafka.replication_policy import ReplicationPolicy
-from components.kafka.topic_names import is_name
-from spark.read import digests, frames
-from spark.read.credentials import ClientOptions, Resolve, client_options, keystore_to_pem
-from spark.read.frames import LeftToSparkError, Progress, short_partitions, short_records
-from spark.read.sessions import Spark
+from kafka_replication.components.clients.reader import KafkaReader
+from kafka_replication.components.contract.parameters import FlowParameters
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.contract.report import TopicIds
+from kafka_replication.components.contract.wording import numbered
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.components.kafka.replication_policy import ReplicationPolicy
+from kafka_replication.components.kafka.topic_names import is_name
+from kafka_replication.spark.read import digests, frames
+from kafka_replication.spark.read.credentials import ClientOptions, Resolve, client_options, keystore_to_pem
+from kafka_replication.spark.read.frames import LeftToSparkError, Progress, short_partitions, short_records
+from kafka_replication.spark.read.sessions import Spark
 
 TIMEOUT_SECONDS = 20.0
 

@@ -20,11 +20,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from components.clients.errors import HEADER_UNREADABLE, ClusterError, meaning_of
-from components.clients.streams import KafkaRecord
-from components.contract.problems import CannotRunError
-from components.kafka.positions import OffsetRange, TopicPartition
-from spark.read.credentials import ClientOptions
+from kafka_replication.components.clients.errors import HEADER_UNREADABLE, ClusterError, meaning_of
+from kafka_replication.components.clients.streams import KafkaRecord
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.spark.read.credentials import ClientOptions
 
 
 def frame_of(spark: SparkSession, rows: Iterable[Sequence[object]], schema: str) -> DataFrame:

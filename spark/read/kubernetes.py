@@ -8,14 +8,20 @@ from typing import Any, TypeVar, cast
 from kubernetes import client, config
 from urllib3.exceptions import HTTPError
 
-from components.contract.evidence import ParityEvidence, read_evidence
-from components.contract.parameters import ConnectorParameters, FlowParameters
-from components.contract.problems import CannotRunError
-from components.contract.published_verdict import History, config_map_name, entries, read_history, read_topic_ids
-from components.contract.report import TopicIds
-from components.kafka.connectors import failures, is_observed, reported_connectors
-from spark.checks.connectors import Object
-from spark.read.waiting import wait_until
+from kafka_replication.components.contract.evidence import ParityEvidence, read_evidence
+from kafka_replication.components.contract.parameters import ConnectorParameters, FlowParameters
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.contract.published_verdict import (
+    History,
+    config_map_name,
+    entries,
+    read_history,
+    read_topic_ids,
+)
+from kafka_replication.components.contract.report import TopicIds
+from kafka_replication.components.kafka.connectors import failures, is_observed, reported_connectors
+from kafka_replication.spark.checks.connectors import Object
+from kafka_replication.spark.read.waiting import wait_until
 
 T = TypeVar("T")
 

@@ -3,7 +3,7 @@
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from spark.read.digests import ASIDE, COMPARED, LOOPED, SOURCE, TARGET, UNCOMMITTED
+from kafka_replication.spark.read.digests import ASIDE, COMPARED, LOOPED, SOURCE, TARGET, UNCOMMITTED
 
 SAMPLES = 20
 #: A kind that is not a difference: see `reached`.

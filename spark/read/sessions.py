@@ -18,9 +18,9 @@ from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-from components.contract.problems import CannotRunError
-from components.contract.spark_conf import DRIVER_HEAP
-from spark.read.waiting import wait_until
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.contract.spark_conf import DRIVER_HEAP
+from kafka_replication.spark.read.waiting import wait_until
 
 #: The JVM's message when Spark refuses a setting. A JVM that is too old prints something else.
 _REFUSAL = re.compile(
@@ -135,7 +135,7 @@ def _pods(namespace: str, application: str) -> Sequence[Mapping[str, Any]]:
     from kubernetes import client
     from urllib3.exceptions import HTTPError
 
-    from spark.read.kubernetes import TIMEOUT_SECONDS, api_client
+    from kafka_replication.spark.read.kubernetes import TIMEOUT_SECONDS, api_client
 
     try:
         access = api_client(None)

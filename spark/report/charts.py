@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from itertools import groupby
 from typing import Literal
 
-from components.contract.published_verdict import PastVerdict
-from components.contract.report import CheckName, FlowOutcome, Verdict
+from kafka_replication.components.contract.published_verdict import PastVerdict
+from kafka_replication.components.contract.report import CheckName, FlowOutcome, Verdict
 
 #: In units of the SVG; the numbers of the axes stand left of and below the plot.
 WIDTH, HEIGHT = 640, 170

@@ -4,9 +4,16 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from components.contract.published_verdict import MOST_CODES, PastCheck, PastVerdict
-from components.contract.report import CheckName, CheckOutcome, FindingSeverity, FlowOutcome, Report, Verdict
-from components.contract.wording import named
+from kafka_replication.components.contract.published_verdict import MOST_CODES, PastCheck, PastVerdict
+from kafka_replication.components.contract.report import (
+    CheckName,
+    CheckOutcome,
+    FindingSeverity,
+    FlowOutcome,
+    Report,
+    Verdict,
+)
+from kafka_replication.components.contract.wording import named
 
 #: The checks that each figure needs. A topic that the job may not see is not in any check's counts.
 _FOR_LOSS = (CheckName.ACCESS, CheckName.CONNECTORS, CheckName.HEARTBEATS, CheckName.PARITY)

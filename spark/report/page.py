@@ -12,8 +12,8 @@ from types import MappingProxyType
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from components.contract.published_verdict import History, PastVerdict
-from components.contract.report import (
+from kafka_replication.components.contract.published_verdict import History, PastVerdict
+from kafka_replication.components.contract.report import (
     ROWS,
     CheckName,
     CheckOutcome,
@@ -23,10 +23,10 @@ from components.contract.report import (
     Report,
     Scalar,
 )
-from components.contract.wording import numbered
-from spark.report.charts import Chart, charts, flow_map
-from spark.report.failover import failovers, headline, past_verdict
-from spark.report.remedies import MARK
+from kafka_replication.components.contract.wording import numbered
+from kafka_replication.spark.report.charts import Chart, charts, flow_map
+from kafka_replication.spark.report.failover import failovers, headline, past_verdict
+from kafka_replication.spark.report.remedies import MARK
 
 SYMBOLS = {"pass": "✓", "partial": "◐", "fail": "✕", "error": "?", "accepted": "≈", "note": "i"}
 _WRONG = (FindingSeverity.FAIL, FindingSeverity.ERROR)
@@ -82,7 +82,7 @@ def page(report: Report, histories: Mapping[str, History] = MappingProxyType({})
     """Return the whole page as HTML. `histories` are the earlier verdicts by flow."""
     blocks = [block for flow in report.flows for block in _blocks(flow)]
     environment = Environment(
-        loader=PackageLoader("spark", "report"),
+        loader=PackageLoader("kafka_replication.spark", "report"),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=visible,

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from components.contract.report import (
+from kafka_replication.components.contract.report import (
     Depth,
     Finding,
     FindingSeverity,
@@ -18,8 +18,8 @@ from components.contract.report import (
     Verdict,
     replication_outcomes,
 )
-from components.contract.wording import numbered
-from spark.report.remedies import MARK
+from kafka_replication.components.contract.wording import numbered
+from kafka_replication.spark.report.remedies import MARK
 
 _STYLES = {Verdict.PASS: "green", Verdict.PARTIAL: "cyan", Verdict.FAIL: "red", Verdict.ERROR: "yellow"}
 #: This many notes of a check are printed, and the rest are only counted; report.json has all of them.

@@ -9,9 +9,9 @@ from pathlib import Path
 from kubernetes import client
 from urllib3.exceptions import HTTPError
 
-from components.contract.evidence import CLOCKS_APART, POSITIONS, read_positions
-from components.contract.problems import CannotRunError
-from components.contract.published_verdict import (
+from kafka_replication.components.contract.evidence import CLOCKS_APART, POSITIONS, read_positions
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.contract.published_verdict import (
     BEGAN,
     BINARY,
     HISTORY,
@@ -22,9 +22,9 @@ from components.contract.published_verdict import (
     read_topic_ids,
     verdict_data,
 )
-from components.contract.report import CheckName, Depth, FlowOutcome, Report, Verdict
-from spark.read.kubernetes import TIMEOUT_SECONDS, api_client, published_data
-from spark.report.failover import past_verdict
+from kafka_replication.components.contract.report import CheckName, Depth, FlowOutcome, Report, Verdict
+from kafka_replication.spark.read.kubernetes import TIMEOUT_SECONDS, api_client, published_data
+from kafka_replication.spark.report.failover import past_verdict
 
 #: Several jobs may publish at the same time; each rereads what another has written in between.
 _ATTEMPTS = 10

@@ -7,8 +7,15 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from components.contract.parameters import FlowParameters
-from components.contract.report import ACCEPTABLE, CheckName, CheckOutcome, Finding, FindingSeverity, Verdict
+from kafka_replication.components.contract.parameters import FlowParameters
+from kafka_replication.components.contract.report import (
+    ACCEPTABLE,
+    CheckName,
+    CheckOutcome,
+    Finding,
+    FindingSeverity,
+    Verdict,
+)
 
 MARK = "Remedy: "
 #: What to do if something of the flow does not arrive: `_standstill` fills it in, from what the flow's checks found.

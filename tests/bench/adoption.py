@@ -18,9 +18,9 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaException
 from rich.console import Console
 
-from infra.local import stack
-from infra.local.traffic import consume_to
-from infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.infra.local import stack
+from kafka_replication.infra.local.traffic import consume_to
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 from tests.bench.adoption_page import Row, keep, read, tasks_started, write_tables
 from tests.bench.adoption_traffic import PLACES, Traffic, drained
 from tests.bench.adoption_watch import Phase, Watcher, announced

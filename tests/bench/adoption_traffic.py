@@ -8,8 +8,8 @@ from threading import Event, Thread
 
 from confluent_kafka import KafkaError, Message, Producer
 
-from infra.local.endpoints import APP, Endpoints
-from infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.infra.local.endpoints import APP, Endpoints
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 from tests.bench.drill_counting import everything, read_log
 
 #: Partitions by topic.

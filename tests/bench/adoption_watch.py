@@ -11,7 +11,7 @@ from typing import Any, TextIO
 
 from confluent_kafka import KafkaException
 
-from infra.local.parts import operator as operator_part
+from kafka_replication.infra.local.parts import operator as operator_part
 
 _STARTED = re.compile(r" INFO Creating (task|connector) (\S+?)(?: of type .*)? \(")
 _LOOK_SECONDS = 0.25

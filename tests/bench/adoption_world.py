@@ -15,18 +15,18 @@ from typing import Any
 import yaml
 from confluent_kafka import Consumer, TopicPartition
 
-from components.render.acls import flow_acls
-from infra.kubernetes.api import KubernetesApi, Object, reference
-from infra.local.acls import apply_acls
-from infra.local.endpoints import ADMIN, Endpoints
-from infra.local.operator.connect_rest import ConnectRest, RestError
-from infra.local.parts import operator as operator_part
-from infra.local.parts import processes
-from infra.local.provider.servicer import serve
-from infra.local.traffic import create_topics
-from infra.machine.waiting import NotYetError, wait_for
-from infra.stack.session import OpenStack
-from infra.stack.settings import read_settings
+from kafka_replication.components.render.acls import flow_acls
+from kafka_replication.infra.kubernetes.api import KubernetesApi, Object, reference
+from kafka_replication.infra.local.acls import apply_acls
+from kafka_replication.infra.local.endpoints import ADMIN, Endpoints
+from kafka_replication.infra.local.operator.connect_rest import ConnectRest, RestError
+from kafka_replication.infra.local.parts import operator as operator_part
+from kafka_replication.infra.local.parts import processes
+from kafka_replication.infra.local.provider.servicer import serve
+from kafka_replication.infra.local.traffic import create_topics
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.infra.stack.session import OpenStack
+from kafka_replication.infra.stack.settings import read_settings
 from tests.bench.adoption_traffic import PLACES, TOPICS
 
 RUNNING = Path(__file__).parent / "running"
@@ -59,7 +59,7 @@ class World:
 
     def replicate(self, *words: str, within: str = ".", refused: bool = False) -> Ran:
         """Run a command as a user does. Raises RuntimeError if it ends with an error, unless it may be `refused`."""
-        call = [sys.executable, "-c", "from infra.commands.app import main; main()", *words]
+        call = [sys.executable, "-c", "from kafka_replication.infra.commands.app import main; main()", *words]
         environment = {key: value for key, value in os.environ.items() if key != "REPLICATE_LOCAL"}
         began = time.monotonic()
         answer = subprocess.run(

@@ -18,13 +18,13 @@ from typing import Any
 
 import yaml
 
-from components.contract import exported_series as series
-from components.contract.exported_series import ExportedSeries
-from components.render import metrics
-from components.render.dashboard import dashboard
-from components.render.monitoring import monitoring_objects
-from components.topology.parsing import parse_topology
-from infra.operate.status.exporter import families
+from kafka_replication.components.contract import exported_series as series
+from kafka_replication.components.contract.exported_series import ExportedSeries
+from kafka_replication.components.render import metrics
+from kafka_replication.components.render.dashboard import dashboard
+from kafka_replication.components.render.monitoring import monitoring_objects
+from kafka_replication.components.topology.parsing import parse_topology
+from kafka_replication.infra.operate.status.exporter import families
 from tests.bench.alerts_of_pairs import pair_tests
 from tests.builders import a_flow, a_topology
 from tests.infra.operate.status.exported import a_document, a_lag, a_status, behind

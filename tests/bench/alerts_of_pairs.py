@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from components.contract import exported_series as series
-from components.render import metrics
+from kafka_replication.components.contract import exported_series as series
+from kafka_replication.components.render import metrics
 
 _PAIR = ("ledger-to-useast", "ledger-to-uswest")
 

@@ -5,10 +5,10 @@ import time
 
 from rich.console import Console
 
-from components.checks import check_topology
-from components.flows.resolved import resolve_flows
-from components.render.deployments import flow_objects
-from components.topology.parsing import parse_topology
+from kafka_replication.components.checks import check_topology
+from kafka_replication.components.flows.resolved import resolve_flows
+from kafka_replication.components.render.deployments import flow_objects
+from kafka_replication.components.topology.parsing import parse_topology
 from tests.builders import a_cluster
 
 CLUSTERS = 200

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from html import escape
 from typing import Any
 
-from spark.report.charts import nice_step
+from kafka_replication.spark.report.charts import nice_step
 from tests.bench.dashboard_recording import Drawn, Panel, Recording
 
 _COLUMN, _UNIT, _GAP, _HEADER = 42.0, 22.0, 8.0, 34.0

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from components.render.dashboard import dashboard
+from kafka_replication.components.render.dashboard import dashboard
 from tests.bench.monitoring_queries import Prometheus
 
 #: The longest time that the picture shows; the dashboard shows three hours.

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from infra.local.endpoints import Region
+from kafka_replication.infra.local.endpoints import Region
 from tests.bench.drill_counting import Log, read_log
 from tests.bench.drill_shapes import Shape
 from tests.local.flows import Deployed
@@ -80,7 +80,7 @@ class Drills:
         return False
 
     def _words(self, verb: str, flow: str, *options: str) -> list[str]:
-        code = "from infra.commands.app import main; main()"
+        code = "from kafka_replication.infra.commands.app import main; main()"
         named = [verb, self.deployed.settings.stack, flow, *options, "--stacks", str(self.deployed.settings.stacks)]
         return [sys.executable, "-c", code, *named]
 

@@ -8,9 +8,9 @@ from typing import TypeAlias, cast
 
 from confluent_kafka import Consumer, KafkaError, TopicPartition
 
-from infra.local.endpoints import ADMIN, Region
-from infra.local.traffic import end_offsets
-from infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.infra.local.endpoints import ADMIN, Region
+from kafka_replication.infra.local.traffic import end_offsets
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 from tests.bench.drill_shapes import PARTITIONS, Shape
 from tests.local.moving import stand_at
 from tests.local.observed import Headers, committed, trace

@@ -9,9 +9,9 @@ from typing import TypeAlias
 import psutil
 from rich.console import Console
 
-from infra.local import stack
-from infra.local.endpoints import part_name
-from infra.local.state import load_state
+from kafka_replication.infra.local import stack
+from kafka_replication.infra.local.endpoints import part_name
+from kafka_replication.infra.local.state import load_state
 from tests.bench.drill_commands import Drills
 from tests.bench.drill_counting import (
     Count,

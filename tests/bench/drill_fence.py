@@ -1,9 +1,9 @@
 """Drills of `--fence`: a super user who still writes is reported, and nobody else can write."""
 
-from components.contract.problems import CannotRunError
-from components.kafka.acls import CLUSTER_NAME
-from components.render.acls import Acl
-from infra.local.acls import apply_acls
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.kafka.acls import CLUSTER_NAME
+from kafka_replication.components.render.acls import Acl
+from kafka_replication.infra.local.acls import apply_acls
 from tests.bench.drill_commands import Drills
 from tests.bench.drill_counting import everything, stand, synced
 from tests.bench.drill_moves import counted_back, fill, moved, options, resumed, with_counts, work

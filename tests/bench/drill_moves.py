@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
-from infra.local.endpoints import Region
+from kafka_replication.infra.local.endpoints import Region
 from tests.bench.drill_commands import STEPS, Drills, announced, refusal
 from tests.bench.drill_counting import (
     Count,

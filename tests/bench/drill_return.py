@@ -6,9 +6,9 @@ from typing import Any
 
 import yaml
 
-from infra.local.traffic import produce
-from infra.machine.waiting import wait_for
-from infra.stack.settings import read_settings
+from kafka_replication.infra.local.traffic import produce
+from kafka_replication.infra.machine.waiting import wait_for
+from kafka_replication.infra.stack.settings import read_settings
 from tests.bench.drill_commands import Drills
 from tests.bench.drill_counting import everything, stand
 from tests.bench.drill_moves import RECORDS, counted_back, fill, kill_at_steps, moved, work

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from components.render.acls import Acl
-from infra.local.acls import apply_acls
-from infra.local.endpoints import Endpoints
-from infra.local.traffic import create_topics
-from infra.stack.settings import read_settings
+from kafka_replication.components.render.acls import Acl
+from kafka_replication.infra.local.acls import apply_acls
+from kafka_replication.infra.local.endpoints import Endpoints
+from kafka_replication.infra.local.traffic import create_topics
+from kafka_replication.infra.stack.settings import read_settings
 from tests.local.flows import Deployed, write_edited
 
 PARTITIONS = 3

@@ -8,11 +8,11 @@ from threading import Event, Thread
 
 from confluent_kafka import KafkaException, Producer
 
-from components.contract.problems import CannotRunError
-from infra.local.endpoints import ADMIN, Endpoints, Region
-from infra.local.parts import operator as operator_part
-from infra.local.traffic import produce, records
-from infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.local.endpoints import ADMIN, Endpoints, Region
+from kafka_replication.infra.local.parts import operator as operator_part
+from kafka_replication.infra.local.traffic import produce, records
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 from tests.bench.drill_counting import everything, read_log
 from tests.bench.drill_shapes import PARTITIONS, Shape
 from tests.local.flows import kill

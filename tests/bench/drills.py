@@ -17,7 +17,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from infra.local import stack
+from kafka_replication.infra.local import stack
 from tests.bench.drill_commands import Drills
 from tests.bench.drill_counting import Offsets, everything, stand, synced
 from tests.bench.drill_disaster import disaster

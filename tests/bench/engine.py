@@ -28,10 +28,10 @@ import yaml
 from pulumi import automation
 from rich.console import Console
 
-from components.contract.problems import CannotRunError
-from infra.local import paths, stack
-from infra.local.provider.servicer import serve
-from infra.machine.waiting import exclusive
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.local import paths, stack
+from kafka_replication.infra.local.provider.servicer import serve
+from kafka_replication.infra.machine.waiting import exclusive
 from tests.bench.engine_objects import CLUSTERS, a_topology, plain_objects
 from tests.bench.engine_stacks import OBJECTS, PROGRAMS, PROJECT, select
 

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from components.flows.resolved import resolve_flows
-from components.render.deployments import deployments
-from components.render.planned_objects import needed_keys
-from components.topology.parsing import parse_topology
+from kafka_replication.components.flows.resolved import resolve_flows
+from kafka_replication.components.render.deployments import deployments
+from kafka_replication.components.render.planned_objects import needed_keys
+from kafka_replication.components.topology.parsing import parse_topology
 from tests.builders import a_cluster
 
 CLUSTERS = 20

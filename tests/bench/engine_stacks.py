@@ -12,7 +12,7 @@ from pathlib import Path
 from pulumi import automation
 from rich.console import Console
 
-from infra.machine.toolchain import PULUMI, ensure_go_tool
+from kafka_replication.infra.machine.toolchain import PULUMI, ensure_go_tool
 
 PROJECT = "replication"
 OBJECTS = "objects.json"
@@ -30,7 +30,7 @@ def select(name: str, folder: Path, program: Callable[[], None]) -> automation.S
 
 
 def _ours(folder: Path) -> None:
-    from infra.program import deploy
+    from kafka_replication.infra.program import deploy
 
     deploy(folder)
 

@@ -16,12 +16,12 @@ from threading import Event
 import psutil
 from confluent_kafka import Consumer, Producer
 
-from components.contract.report import Finding, FindingSeverity, FlowOutcome
-from infra.local.endpoints import APP
-from infra.local.parts import operator as operator_part
-from infra.local.parts import processes
-from infra.local.traffic import FLUSH_SECONDS, create_topics, records
-from infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.components.contract.report import Finding, FindingSeverity, FlowOutcome
+from kafka_replication.infra.local.endpoints import APP
+from kafka_replication.infra.local.parts import operator as operator_part
+from kafka_replication.infra.local.parts import processes
+from kafka_replication.infra.local.traffic import FLUSH_SECONDS, create_topics, records
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 from tests.bench.fault_places import RECORDS, Place, expect_ends
 from tests.bench.fault_stack import World
 from tests.commits import commit

@@ -19,10 +19,10 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # not in its 
 )
 from kubernetes import client
 
-from components.contract.report import Verdict
-from infra.local.endpoints import ADMIN, Region
-from infra.local.state import load_state
-from infra.local.traffic import create_topics
+from kafka_replication.components.contract.report import Verdict
+from kafka_replication.infra.local.endpoints import ADMIN, Region
+from kafka_replication.infra.local.state import load_state
+from kafka_replication.infra.local.traffic import create_topics
 from tests.bench.fault_places import Place, delete_topics
 from tests.bench.fault_rows import Fault, Making
 from tests.bench.fault_stack import World

@@ -7,11 +7,11 @@ from typing import Any
 from confluent_kafka.admin import AdminClient, NewPartitions  # type: ignore[attr-defined]  # not in its stubs
 from kubernetes import client
 
-from components.contract.report import Verdict
-from infra.deploy.engine import deployment
-from infra.local.endpoints import ADMIN
-from infra.local.traffic import create_topics
-from infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.components.contract.report import Verdict
+from kafka_replication.infra.deploy.engine import deployment
+from kafka_replication.infra.local.endpoints import ADMIN
+from kafka_replication.infra.local.traffic import create_topics
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 from tests.bench.fault_places import RECORDS, Place, expect_ends
 from tests.bench.fault_rows import Fault, Making, at
 from tests.bench.fault_stack import World

@@ -6,10 +6,10 @@ from threading import Event, Thread
 
 from confluent_kafka import Consumer
 
-from components.contract.report import Verdict
-from infra.local.endpoints import APP
-from infra.local.traffic import create_topics
-from infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.components.contract.report import Verdict
+from kafka_replication.infra.local.endpoints import APP
+from kafka_replication.infra.local.traffic import create_topics
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 from tests.bench.fault_makers import Make, nothing, running
 from tests.bench.fault_places import COMMITTED, RECORDS, Place, expect_synced
 from tests.bench.fault_rows import Fault, Making

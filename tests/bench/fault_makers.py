@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewPartitions  # type: ignore[attr-defined]  # not in its stubs
 
-from infra.local.endpoints import ADMIN, Region
+from kafka_replication.infra.local.endpoints import ADMIN, Region
 from tests.bench.fault_places import EVERY, RECORDS, Place, Row, delete_topics, recreate
 from tests.bench.fault_rows import Making
 from tests.bench.fault_stack import World

@@ -13,9 +13,9 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # not in its 
     ResourceType,
 )
 
-from components.contract.report import Verdict
-from infra.local.endpoints import ADMIN, APP
-from infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.components.contract.report import Verdict
+from kafka_replication.infra.local.endpoints import ADMIN, APP
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 from tests.bench.fault_makers import COMPACTED, ON_ARRIVAL, nothing, running, transaction, written
 from tests.bench.fault_places import COMMITTED, RECORDS, Place, Row, expect_ends, expect_synced
 from tests.bench.fault_rows import Fault, Making

@@ -8,10 +8,10 @@ from functools import partial
 
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]  # not in its stubs
 
-from components.contract.problems import CannotRunError
-from infra.local.endpoints import ADMIN, Region
-from infra.local.traffic import create_topics, end_offsets
-from infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.local.endpoints import ADMIN, Region
+from kafka_replication.infra.local.traffic import create_topics, end_offsets
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 from tests.bench.fault_stack import PAIR, SHAPES, WAIT_SECONDS, Variant, World
 from tests.commits import commit
 from tests.local.flows import ARRIVAL_SECONDS

@@ -1,6 +1,6 @@
 """Faults in the records of a topic: lost, added, changed, reordered, repeated, expired, or in a recreated topic."""
 
-from components.contract.report import Verdict
+from kafka_replication.components.contract.report import Verdict
 from tests.bench.fault_makers import (
     COMPACTED,
     ON_ARRIVAL,

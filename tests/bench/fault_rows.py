@@ -7,8 +7,15 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from components.contract.report import EXIT_CODES, Finding, FindingSeverity, FlowOutcome, Verdict, worst
-from spark.report.remedies import MARK
+from kafka_replication.components.contract.report import (
+    EXIT_CODES,
+    Finding,
+    FindingSeverity,
+    FlowOutcome,
+    Verdict,
+    worst,
+)
+from kafka_replication.spark.report.remedies import MARK
 from tests.bench.fault_places import Place, names_of
 from tests.bench.fault_stack import Variant, World
 

@@ -6,10 +6,10 @@ from contextlib import AbstractContextManager, contextmanager
 
 from confluent_kafka.admin import AdminClient, NewPartitions  # type: ignore[attr-defined]  # not in its stubs
 
-from components.contract.report import Verdict
-from infra.local.endpoints import ADMIN, Region
-from infra.local.traffic import create_topics
-from infra.machine.waiting import wait_for
+from kafka_replication.components.contract.report import Verdict
+from kafka_replication.infra.local.endpoints import ADMIN, Region
+from kafka_replication.infra.local.traffic import create_topics
+from kafka_replication.infra.machine.waiting import wait_for
 from tests.bench.fault_clusters import acl, acl_changed
 from tests.bench.fault_makers import COMPACTED, ON_ARRIVAL, Make, left_open, lost, running, transaction, two_of_each
 from tests.bench.fault_oddities import consumer_protocol_group

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from components.contract.report import Verdict
+from kafka_replication.components.contract.report import Verdict
 from tests.bench.fault_makers import held, lost, nothing, running, written
 from tests.bench.fault_places import COMMITTED, EVERY
 from tests.bench.fault_rows import Fault, at

@@ -13,18 +13,18 @@ from typing import Any
 import yaml
 from rich.console import Console
 
-from components.contract.parameters import Parameters
-from components.contract.report import FlowOutcome
-from infra.local import stack
-from infra.local.endpoints import Region
-from infra.local.traffic import LEDGER, ORDERS, SALES, STOCK, make_example_traffic
-from infra.machine.waiting import wait_for
-from infra.operate.connectors.changes import StateRequest, connector_places, planned
-from infra.operate.connectors.operator import carry_out, cluster_of, read_live
-from infra.stack.session import OpenStack
-from infra.stack.settings import read_settings, stack_file
-from spark.command_line import chosen_flows
-from spark.job import Options, run
+from kafka_replication.components.contract.parameters import Parameters
+from kafka_replication.components.contract.report import FlowOutcome
+from kafka_replication.infra.local import stack
+from kafka_replication.infra.local.endpoints import Region
+from kafka_replication.infra.local.traffic import LEDGER, ORDERS, SALES, STOCK, make_example_traffic
+from kafka_replication.infra.machine.waiting import wait_for
+from kafka_replication.infra.operate.connectors.changes import StateRequest, connector_places, planned
+from kafka_replication.infra.operate.connectors.operator import carry_out, cluster_of, read_live
+from kafka_replication.infra.stack.session import OpenStack
+from kafka_replication.infra.stack.settings import read_settings, stack_file
+from kafka_replication.spark.command_line import chosen_flows
+from kafka_replication.spark.job import Options, run
 from tests.local.flows import Deployed
 from tests.local.observed import Watch
 from tests.repository import STACKS

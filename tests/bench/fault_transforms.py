@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from components.contract.report import Verdict
-from infra.local.traffic import create_topics
+from kafka_replication.components.contract.report import Verdict
+from kafka_replication.infra.local.traffic import create_topics
 from tests.bench.fault_places import Place, expect_ends
 from tests.bench.fault_rows import Fault, Making, at
 from tests.bench.fault_stack import World

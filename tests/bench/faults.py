@@ -30,10 +30,10 @@ from confluent_kafka import KafkaException
 from kubernetes.client import ApiException
 from rich.console import Console
 
-from components.contract.problems import CannotRunError, RefusedError
-from infra.local import artifacts
-from infra.machine.waiting import DeadlineError, exclusive
-from spark.read.sessions import SessionOptions, session
+from kafka_replication.components.contract.problems import CannotRunError, RefusedError
+from kafka_replication.infra.local import artifacts
+from kafka_replication.infra.machine.waiting import DeadlineError, exclusive
+from kafka_replication.spark.read.sessions import SessionOptions, session
 from tests.bench.fault_clean import BESIDE, FLOW, clean_runs
 from tests.bench.fault_clusters import CLUSTER_FAULTS
 from tests.bench.fault_connectors import CONNECTOR_FAULTS, stopped_connectors

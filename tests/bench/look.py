@@ -11,16 +11,23 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 
-from components.clients.reader import KafkaReader
-from components.contract.parameters import FlowParameters
-from components.flows.naming import storage_topic_name
-from components.flows.resolved import ResolvedFlow
-from components.kafka.positions import TopicPartition
-from components.render.job_parameters import flow_parameters
-from infra.operate.status.exporter import Newest
-from infra.operate.status.facts import FlowFacts
-from infra.operate.status.flow_status import flow_status
-from infra.operate.status.kafka_facts import group_facts, heartbeat_ms, lag, read_source, read_syncs, read_target
+from kafka_replication.components.clients.reader import KafkaReader
+from kafka_replication.components.contract.parameters import FlowParameters
+from kafka_replication.components.flows.naming import storage_topic_name
+from kafka_replication.components.flows.resolved import ResolvedFlow
+from kafka_replication.components.kafka.positions import TopicPartition
+from kafka_replication.components.render.job_parameters import flow_parameters
+from kafka_replication.infra.operate.status.exporter import Newest
+from kafka_replication.infra.operate.status.facts import FlowFacts
+from kafka_replication.infra.operate.status.flow_status import flow_status
+from kafka_replication.infra.operate.status.kafka_facts import (
+    group_facts,
+    heartbeat_ms,
+    lag,
+    read_source,
+    read_syncs,
+    read_target,
+)
 from tests.builders import a_resolved_flow
 from tests.components.clients.brokers import Cluster
 from tests.infra.operate.status.exported import a_document, scraped

@@ -26,12 +26,12 @@ os.environ["REPLICATE_LOCAL"] = str(_OWN)
 
 from rich.console import Console
 
-from components.contract.problems import CannotRunError
-from components.render.monitoring import monitoring_objects
-from components.topology.model import Topology
-from infra.local import stack
-from infra.machine.waiting import DeadlineError, NotYetError, exclusive, wait_for
-from infra.stack.session import OpenStack
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.render.monitoring import monitoring_objects
+from kafka_replication.components.topology.model import Topology
+from kafka_replication.infra.local import stack
+from kafka_replication.infra.machine.waiting import DeadlineError, NotYetError, exclusive, wait_for
+from kafka_replication.infra.stack.session import OpenStack
 from tests.bench import dashboard_recording
 from tests.bench.dashboard_picture import picture
 from tests.bench.fault_stack import STACK, World

@@ -10,14 +10,14 @@ from pathlib import Path
 from kubernetes import client
 from rich.console import Console
 
-from components.contract.published_verdict import config_map_name
-from components.kafka.connections import LOGIN_MODULES
-from components.render.connector_config import GUARD_FILTER
-from infra.local import artifacts, paths
-from infra.local.endpoints import ADMIN
-from infra.local.parts.part import java_command, plain_environment
-from infra.local.state import write_private
-from infra.local.traffic import LEDGER
+from kafka_replication.components.contract.published_verdict import config_map_name
+from kafka_replication.components.kafka.connections import LOGIN_MODULES
+from kafka_replication.components.render.connector_config import GUARD_FILTER
+from kafka_replication.infra.local import artifacts, paths
+from kafka_replication.infra.local.endpoints import ADMIN
+from kafka_replication.infra.local.parts.part import java_command, plain_environment
+from kafka_replication.infra.local.state import write_private
+from kafka_replication.infra.local.traffic import LEDGER
 from tests.bench.fault_clusters import denied
 from tests.bench.fault_connectors import FAILING
 from tests.bench.fault_places import Place, delete_topics, expect_ends

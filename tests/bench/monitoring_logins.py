@@ -10,9 +10,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from kubernetes import client
 
-from infra.local.certificates import Authority
-from infra.local.parts import operator as operator_part
-from infra.local.parts import processes
+from kafka_replication.infra.local.certificates import Authority
+from kafka_replication.infra.local.parts import operator as operator_part
+from kafka_replication.infra.local.parts import processes
 from tests.bench.fault_stack import World
 
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import httpx
 
-from components.flows.resolved import ResolvedFlow
-from components.render.alerts import translates
-from components.render.dashboard import dashboard
-from components.render.monitoring import monitoring_objects
-from components.topology.model import Topology
+from kafka_replication.components.flows.resolved import ResolvedFlow
+from kafka_replication.components.render.alerts import translates
+from kafka_replication.components.render.dashboard import dashboard
+from kafka_replication.components.render.monitoring import monitoring_objects
+from kafka_replication.components.topology.model import Topology
 
 POLL_SECONDS = 2.0
 _ASK_SECONDS = 30.0

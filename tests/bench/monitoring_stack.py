@@ -20,21 +20,21 @@ from confluent_kafka import KafkaException
 from kubernetes import client
 from rich.console import Console
 
-from components.contract.exported_series import ADDRESS
-from components.contract.problems import CannotRunError
-from components.contract.published_verdict import LABELS, config_map_name, verdict_data
-from components.contract.report import CheckOutcome, FlowOutcome
-from components.flows.resolved import flow_digest
-from components.render.monitoring import monitoring_objects
-from infra.local import paths, stack
-from infra.local.endpoints import Endpoints, Region
-from infra.local.parts import processes, prometheus
-from infra.local.state import load_state
-from infra.local.traffic import LEDGER, ORDERS, SALES, STOCK, Example, create_topics, end_offsets
-from infra.machine import versions
-from infra.machine.waiting import NotYetError, wait_for
-from infra.stack.session import OpenStack
-from infra.stack.settings import read_settings, stack_file
+from kafka_replication.components.contract.exported_series import ADDRESS
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.contract.published_verdict import LABELS, config_map_name, verdict_data
+from kafka_replication.components.contract.report import CheckOutcome, FlowOutcome
+from kafka_replication.components.flows.resolved import flow_digest
+from kafka_replication.components.render.monitoring import monitoring_objects
+from kafka_replication.infra.local import paths, stack
+from kafka_replication.infra.local.endpoints import Endpoints, Region
+from kafka_replication.infra.local.parts import processes, prometheus
+from kafka_replication.infra.local.state import load_state
+from kafka_replication.infra.local.traffic import LEDGER, ORDERS, SALES, STOCK, Example, create_topics, end_offsets
+from kafka_replication.infra.machine import versions
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.infra.stack.session import OpenStack
+from kafka_replication.infra.stack.settings import read_settings, stack_file
 from tests.bench.fault_stack import STACK, Variant, World, traffic
 from tests.commits import commit
 from tests.local.flows import Deployed, grant_mirror
@@ -160,7 +160,7 @@ def shorten(world: World, factor: int) -> None:
 
 
 def _replicate(world: World, *words: str) -> list[str]:
-    code = "from infra.commands.app import main; main()"
+    code = "from kafka_replication.infra.commands.app import main; main()"
     return [sys.executable, "-c", code, *words, "--stacks", str(world.deployed.settings.stacks)]
 
 

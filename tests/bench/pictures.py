@@ -3,7 +3,7 @@
 import tempfile
 from pathlib import Path
 
-from spark.report.page import page
+from kafka_replication.spark.report.page import page
 from tests.repository import ROOT
 from tests.spark.browser import running
 from tests.spark.reports import troubled

@@ -11,12 +11,12 @@ import time
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
-from components.clients.login import ClientConfig
-from components.clients.reader import KafkaReader
-from components.kafka.exact_positions import PartitionPositions
-from components.kafka.positions import TopicPartition
-from components.render.job_parameters import flow_parameters
-from infra.operate.move.positions import read_positions
+from kafka_replication.components.clients.login import ClientConfig
+from kafka_replication.components.clients.reader import KafkaReader
+from kafka_replication.components.kafka.exact_positions import PartitionPositions
+from kafka_replication.components.kafka.positions import TopicPartition
+from kafka_replication.components.render.job_parameters import flow_parameters
+from kafka_replication.infra.operate.move.positions import read_positions
 from tests.builders import a_resolved_flow
 from tests.components.clients.brokers import Cluster
 

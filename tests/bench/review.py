@@ -86,7 +86,10 @@ _AUTHOR = ["-c", "user.name=bench", "-c", "user.email=bench@example.com", "-c", 
 
 
 def _commands(stacks: Path, out: Path) -> dict[str, list[str]]:
-    replicate = ["-c", "import sys; from infra.commands.app import main; sys.argv[0] = 'replicate'; main()"]
+    replicate = [
+        "-c",
+        "import sys; from kafka_replication.infra.commands.app import main; sys.argv[0] = 'replicate'; main()",
+    ]
     return {
         "diff": [*replicate, "diff", "test", "--against", "HEAD", "--stacks", str(stacks), "--json"],
         "render": [*replicate, "render", "test", "--stacks", str(stacks), "--out", str(out)],

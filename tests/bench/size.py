@@ -29,11 +29,11 @@ from pathlib import Path
 from kubernetes import client, config
 from rich.console import Console
 
-from components.contract.problems import CannotRunError
-from infra.local import artifacts, stack
-from infra.local.endpoints import Endpoints, endpoints_of
-from infra.local.parts.kafka import KAFKA_PARTS
-from infra.local.parts.part import Launch, StackFacts, StackServer
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.local import artifacts, stack
+from kafka_replication.infra.local.endpoints import Endpoints, endpoints_of
+from kafka_replication.infra.local.parts.kafka import KAFKA_PARTS
+from kafka_replication.infra.local.parts.part import Launch, StackFacts, StackServer
 from tests.bench import size_page
 from tests.bench.shares import limited
 from tests.bench.size_fill import Large, Wide

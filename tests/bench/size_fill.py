@@ -11,8 +11,8 @@ from confluent_kafka import ConsumerGroupTopicPartitions, Producer
 from confluent_kafka import TopicPartition as Place
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]  # not in its stubs
 
-from components.contract.problems import CannotRunError
-from infra.local.endpoints import ADMIN, APP, Region
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.local.endpoints import ADMIN, APP, Region
 from tests.spark import forging
 from tests.spark.scenes import Headers, Scene, produce
 

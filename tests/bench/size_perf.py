@@ -3,8 +3,8 @@
 import subprocess
 import tempfile
 
-from components.contract.problems import CannotRunError
-from infra.local.endpoints import Region
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.local.endpoints import Region
 from tests.bench.size_run import RUN_SECONDS, Bench
 
 

@@ -16,11 +16,11 @@ from typing import IO, Any
 import psutil
 from rich.console import Console
 
-from components.contract.problems import CannotRunError
-from infra.local.artifacts import Artifacts
-from infra.local.endpoints import Endpoints
-from infra.local.state import load_state
-from infra.validate.run import quick_start
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.local.artifacts import Artifacts
+from kafka_replication.infra.local.endpoints import Endpoints
+from kafka_replication.infra.local.state import load_state
+from kafka_replication.infra.validate.run import quick_start
 from tests.repository import ROOT
 from tests.spark.scenes import Scene, passwords
 from tests.spark.submitting import write_document

@@ -15,14 +15,14 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from infra.kubernetes.api import ApiError, KubernetesApi
-from infra.local import paths
-from infra.local.artifacts import V1, V1BETA2, ensure
-from infra.local.endpoints import with_passwords
-from infra.local.parts import control_plane, processes
-from infra.local.parts.part import StackFacts
-from infra.local.stack import settle_ports, start_part
-from infra.local.state import State
+from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi
+from kafka_replication.infra.local import paths
+from kafka_replication.infra.local.artifacts import V1, V1BETA2, ensure
+from kafka_replication.infra.local.endpoints import with_passwords
+from kafka_replication.infra.local.parts import control_plane, processes
+from kafka_replication.infra.local.parts.part import StackFacts
+from kafka_replication.infra.local.stack import settle_ports, start_part
+from kafka_replication.infra.local.state import State
 from tests.building import without_limit
 
 DEFINITIONS = {each.version: each for each in (V1, V1BETA2)}

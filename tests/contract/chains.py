@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from components.kafka.transform_chains import HEADER, KEY, VALUE
-from components.properties.values import value_text
-from components.render.config_layers import values
-from components.render.connector_config import connector_layers
-from infra.machine.jdk import find_jdk
-from infra.machine.toolchain import CONNECT
+from kafka_replication.components.kafka.transform_chains import HEADER, KEY, VALUE
+from kafka_replication.components.properties.values import value_text
+from kafka_replication.components.render.config_layers import values
+from kafka_replication.components.render.connector_config import connector_layers
+from kafka_replication.infra.machine.jdk import find_jdk
+from kafka_replication.infra.machine.toolchain import CONNECT
 from tests.builders import a_resolved_flow
 
 SOURCES = Path(__file__).parent / "chains"

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from infra.deploy.engine import deployment
-from infra.kubernetes.api import KubernetesApi, reference
-from infra.local.provider.servicer import serve
+from kafka_replication.infra.deploy.engine import deployment
+from kafka_replication.infra.kubernetes.api import KubernetesApi, reference
+from kafka_replication.infra.local.provider.servicer import serve
 from tests.contract.api_servers import DEFINITIONS, ApiServer, running
 from tests.contract.worlds import KINDS, World
 

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from components.flows.resolved import ResolvedFlow
-from components.properties.values import value_text
-from components.render.config_layers import values
-from components.render.connector_config import connector_layers
-from components.render.metrics import ALLOW_LIST, jmx_rules
-from infra.machine.jdk import find_jdk
-from infra.machine.toolchain import JarSet, ensure_jars
+from kafka_replication.components.flows.resolved import ResolvedFlow
+from kafka_replication.components.properties.values import value_text
+from kafka_replication.components.render.config_layers import values
+from kafka_replication.components.render.connector_config import connector_layers
+from kafka_replication.components.render.metrics import ALLOW_LIST, jmx_rules
+from kafka_replication.infra.machine.jdk import find_jdk
+from kafka_replication.infra.machine.toolchain import JarSet, ensure_jars
 from tests.builders import a_resolved_flow
 from tests.building import building
 from tests.contract.property_definitions import KAFKAS

@@ -3,8 +3,8 @@
 import subprocess
 from pathlib import Path
 
-from infra.machine.jdk import find_jdk
-from infra.machine.toolchain import JarSet, ensure_jars
+from kafka_replication.infra.machine.jdk import find_jdk
+from kafka_replication.infra.machine.toolchain import JarSet, ensure_jars
 from tests.building import building
 
 

@@ -15,17 +15,17 @@ from typing import Any
 
 from rich.console import Console
 
-from components.contract.problems import CannotRunError
-from components.kafka import plugins
-from infra.local.parts.part import java_command
-from infra.machine import paths as machine_paths
-from infra.machine import toolchain, versions
-from infra.machine.jdk import Jdk, find_jdk
-from infra.machine.toolchain import JarSet, ensure_jars
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.kafka import plugins
+from kafka_replication.infra.local.parts.part import java_command
+from kafka_replication.infra.machine import paths as machine_paths
+from kafka_replication.infra.machine import toolchain, versions
+from kafka_replication.infra.machine.jdk import Jdk, find_jdk
+from kafka_replication.infra.machine.toolchain import JarSet, ensure_jars
 from tests.building import building
 
 PROGRAM = Path(__file__).with_name("ConfigDefs.java")
-DATA = machine_paths.PACKAGES / "components" / "properties"
+DATA = machine_paths.FOLDERS / "components" / "properties"
 
 #: Kafka's minor version -> its exact version and its jars.
 KAFKAS: Mapping[str, tuple[str, JarSet]] = {
@@ -155,7 +155,7 @@ def main() -> None:
     for kafka in KAFKAS:
         path = data_file(kafka)
         path.write_text(generate(kafka, jdk), encoding="utf-8")
-        console.print(f"  [green]✓[/] {path.relative_to(machine_paths.PACKAGES)}", highlight=False)
+        console.print(f"  [green]✓[/] {path.relative_to(machine_paths.FOLDERS)}", highlight=False)
 
 
 _NUMBER = r"-?\d+(?:\.\d+)?(?:E-?\d+)?"

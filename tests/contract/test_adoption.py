@@ -11,10 +11,10 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from infra.commands.app import app
-from infra.deploy.engine.deployment import known_objects
-from infra.kubernetes.api import KubernetesApi, Reference, reference
-from infra.stack.settings import read_settings
+from kafka_replication.infra.commands.app import app
+from kafka_replication.infra.deploy.engine.deployment import known_objects
+from kafka_replication.infra.kubernetes.api import KubernetesApi, Reference, reference
+from kafka_replication.infra.stack.settings import read_settings
 from tests.contract.worlds import V1, World
 from tests.infra.onboard.importing.resources import FLOW, MIRROR
 from tests.infra.readmes import shown
@@ -153,7 +153,7 @@ def interrupted_at(step: str) -> Iterator[None]:
         raise KeyboardInterrupt
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(f"infra.deploy.adoption.carry_out.{step}", interrupted)
+        patch.setattr(f"kafka_replication.infra.deploy.adoption.carry_out.{step}", interrupted)
         yield
 
 

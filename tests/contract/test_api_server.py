@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
-from components.contract.problems import CannotRunError
-from components.flows.operators import strimzi
-from components.flows.resolved import ResolvedFlow, resolve_flows
-from components.render.deployments import deployments, flow_objects
-from components.topology.parsing import parse_topology
-from infra.kubernetes.preconditions import require_prometheus_operator, require_spark_operator
-from infra.stack.settings import read_settings, stack_names
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.flows.operators import strimzi
+from kafka_replication.components.flows.resolved import ResolvedFlow, resolve_flows
+from kafka_replication.components.render.deployments import deployments, flow_objects
+from kafka_replication.components.topology.parsing import parse_topology
+from kafka_replication.infra.kubernetes.preconditions import require_prometheus_operator, require_spark_operator
+from kafka_replication.infra.stack.settings import read_settings, stack_names
 from tests.builders import a_cluster, a_flow, a_resolved_flow, a_topology
 from tests.contract.api_servers import ApiServer, strict_apply
 from tests.repository import STACKS

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from infra.kubernetes.api import KubernetesApi, reference
+from kafka_replication.infra.kubernetes.api import KubernetesApi, reference
 from tests.contract.api_servers import BOTH, ApiServer, strict_apply
 
 NAMES = {"groupId": "g", "configStorageTopic": "g-c", "offsetStorageTopic": "g-o", "statusStorageTopic": "g-s"}

@@ -17,10 +17,10 @@ import pytest
 from pulumi import automation
 from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc
 
-from components.flows.resolved import model_digest
-from components.topology.parsing import parse_topology
-from infra.kubernetes.api import KubernetesApi, Reference
-from infra.local.provider.servicer import serve
+from kafka_replication.components.flows.resolved import model_digest
+from kafka_replication.components.topology.parsing import parse_topology
+from kafka_replication.infra.kubernetes.api import KubernetesApi, Reference
+from kafka_replication.infra.local.provider.servicer import serve
 from tests.builders import a_cluster, a_flow, a_topology
 from tests.contract.api_servers import ApiServer
 from tests.infra.provider.programs import engine_environment, engine_options

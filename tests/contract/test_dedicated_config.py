@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from components.kafka.dedicated_config import DedicatedConfig, Pair, Setting
-from components.properties.definitions import Owner, definitions
-from infra.machine.toolchain import CONNECT
-from infra.onboard.importing.dedicated import config_of
-from infra.onboard.importing.documents import PropertiesFile, java_properties
+from kafka_replication.components.kafka.dedicated_config import DedicatedConfig, Pair, Setting
+from kafka_replication.components.properties.definitions import Owner, definitions
+from kafka_replication.infra.machine.toolchain import CONNECT
+from kafka_replication.infra.onboard.importing.dedicated import config_of
+from kafka_replication.infra.onboard.importing.documents import PropertiesFile, java_properties
 from tests.contract.java_programs import answer
 
 PROGRAM = Path(__file__).with_name("Dedicated.java")

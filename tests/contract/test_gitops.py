@@ -12,21 +12,21 @@ import pytest
 import yaml
 from rich.console import Console
 
-from components.changes.effect import Impact
-from components.contract.problems import Problem, ReplicationError
-from components.contract.published_verdict import LABELS, config_map_name, verdict_data
-from components.contract.report import CheckOutcome, FlowOutcome
-from components.flows.resolved import flow_digest
-from infra.deploy.engine import deployment
-from infra.deploy.promotion.rule.plan import required_plan
-from infra.deploy.promotion.run import promotion
-from infra.kubernetes.api import KubernetesApi, Reference, reference
-from infra.review.live_comparison import compare_with_cluster
-from infra.review.object_changes import ChangeKind
-from infra.review.render import rendered_files
-from infra.stack.session import OpenStack
-from infra.stack.settings import read_settings
-from infra.validate.run import ValidationRun
+from kafka_replication.components.changes.effect import Impact
+from kafka_replication.components.contract.problems import Problem, ReplicationError
+from kafka_replication.components.contract.published_verdict import LABELS, config_map_name, verdict_data
+from kafka_replication.components.contract.report import CheckOutcome, FlowOutcome
+from kafka_replication.components.flows.resolved import flow_digest
+from kafka_replication.infra.deploy.engine import deployment
+from kafka_replication.infra.deploy.promotion.rule.plan import required_plan
+from kafka_replication.infra.deploy.promotion.run import promotion
+from kafka_replication.infra.kubernetes.api import KubernetesApi, Reference, reference
+from kafka_replication.infra.review.live_comparison import compare_with_cluster
+from kafka_replication.infra.review.object_changes import ChangeKind
+from kafka_replication.infra.review.render import rendered_files
+from kafka_replication.infra.stack.session import OpenStack
+from kafka_replication.infra.stack.settings import read_settings
+from kafka_replication.infra.validate.run import ValidationRun
 from tests.builders import a_cluster, a_flow, a_topology
 from tests.contract.api_servers import ApiServer
 

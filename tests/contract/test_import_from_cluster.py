@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from infra.kubernetes.api import KubernetesApi, reference
+from kafka_replication.infra.kubernetes.api import KubernetesApi, reference
 from tests.contract.api_servers import BOTH, NAMESPACE, ApiServer
 from tests.infra.onboard.importing.resources import FLOW, OLD_MIRROR
 
@@ -52,7 +52,7 @@ def imported(server: ApiServer, folder: Path, namespace: str) -> tuple[str, subp
     context = str(yaml.safe_load(server.kubeconfig.read_text())["current-context"])
     options = ["--context", context, "--namespace", namespace, "--out", str(folder)]
     ran = subprocess.run(
-        [sys.executable, "-c", "from infra.commands.app import main; main()", "import", *options],
+        [sys.executable, "-c", "from kafka_replication.infra.commands.app import main; main()", "import", *options],
         env={**os.environ, "KUBECONFIG": str(server.kubeconfig)},
         capture_output=True,
         text=True,

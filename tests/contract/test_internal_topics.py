@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from components.kafka.patterns import matches_any
-from components.kafka.topic_names import default_topics_exclude, internal_by_ending, internal_topics
+from kafka_replication.components.kafka.patterns import matches_any
+from kafka_replication.components.kafka.topic_names import default_topics_exclude, internal_by_ending, internal_topics
 from tests.contract.java_programs import answer
 from tests.contract.property_definitions import KAFKAS
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from components.render.kafka_users import kafka_user_objects
-from components.topology.parsing import parse_topology
+from kafka_replication.components.render.kafka_users import kafka_user_objects
+from kafka_replication.components.topology.parsing import parse_topology
 from tests.builders import a_cluster, a_flow, a_topology
 from tests.contract.api_servers import ApiServer, strict_apply
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from components.flows.resolved import resolve_flows
-from components.render.deployments import deployments
-from components.render.metrics import CHECKPOINT_LATENCY, LATENCY_MAX, READ, RECORD_COUNT
-from components.render.monitoring import Relabeling, relabelings
-from components.topology.parsing import parse_topology
+from kafka_replication.components.flows.resolved import resolve_flows
+from kafka_replication.components.render.deployments import deployments
+from kafka_replication.components.render.metrics import CHECKPOINT_LATENCY, LATENCY_MAX, READ, RECORD_COUNT
+from kafka_replication.components.render.monitoring import Relabeling, relabelings
+from kafka_replication.components.topology.parsing import parse_topology
 from tests.builders import a_cluster, a_flow, a_topology
 from tests.contract.exporters import BOTH, EXPORTED_BY, FORMS, REFUSED, Series, exported
 

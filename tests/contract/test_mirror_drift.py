@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterator
 import pytest
 from kubernetes import client, config
 
-from components.flows.operators import strimzi
-from components.flows.resolved import resolve_flows
-from components.render.deployments import deployments
-from components.render.planned_objects import Manifest
-from components.topology.parsing import parse_topology
-from infra.kubernetes.api import KubernetesApi, reference
-from infra.review.comparison import Drift, compare
-from infra.review.live_comparison import running
-from infra.review.snapshots import Snapshot
+from kafka_replication.components.flows.operators import strimzi
+from kafka_replication.components.flows.resolved import resolve_flows
+from kafka_replication.components.render.deployments import deployments
+from kafka_replication.components.render.planned_objects import Manifest
+from kafka_replication.components.topology.parsing import parse_topology
+from kafka_replication.infra.kubernetes.api import KubernetesApi, reference
+from kafka_replication.infra.review.comparison import Drift, compare
+from kafka_replication.infra.review.live_comparison import running
+from kafka_replication.infra.review.snapshots import Snapshot
 from tests.builders import a_cluster, a_topology
 from tests.contract.api_servers import NAMESPACE, ApiServer
 

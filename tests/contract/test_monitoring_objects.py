@@ -13,13 +13,13 @@ import pytest
 import yaml
 from rich.console import Console
 
-from components.render.monitoring import monitoring_objects
-from components.topology.parsing import parse_topology
-from infra.kubernetes.api import ApiError, Reference, reference
-from infra.local.artifacts import ensure_monitoring_crds
-from infra.local.operator.reconcile import CachedReads
-from infra.local.prometheus.__main__ import Configurer
-from infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.components.render.monitoring import monitoring_objects
+from kafka_replication.components.topology.parsing import parse_topology
+from kafka_replication.infra.kubernetes.api import ApiError, Reference, reference
+from kafka_replication.infra.local.artifacts import ensure_monitoring_crds
+from kafka_replication.infra.local.operator.reconcile import CachedReads
+from kafka_replication.infra.local.prometheus.__main__ import Configurer
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 from tests.builders import a_flow, a_topology
 from tests.contract.api_servers import BOTH, NAMESPACE, ApiServer, running, strict_apply
 

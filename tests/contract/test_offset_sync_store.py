@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from components.kafka.mirror_records import OffsetSync
+from kafka_replication.components.kafka.mirror_records import OffsetSync
 from tests.contract.java_programs import answer
 from tests.contract.property_definitions import KAFKAS
 from tests.model.offset_sync_store import OffsetSyncStore

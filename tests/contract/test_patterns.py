@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from components.kafka.patterns import matches, pattern_error
-from infra.machine.toolchain import CONNECT
+from kafka_replication.components.kafka.patterns import matches, pattern_error
+from kafka_replication.infra.machine.toolchain import CONNECT
 from tests.contract.java_programs import answer
 
 PROGRAM = Path(__file__).with_name("Patterns.java")

@@ -8,19 +8,19 @@ from typing import Any
 import pytest
 import yaml
 
-from components.flows.resolved import resolve_flows
-from components.render.deployments import deployments
-from components.render.kafka_users import kafka_user_objects
-from components.render.monitoring import monitoring_objects
-from components.render.validation_jobs import API_VERSION as SPARK_OPERATOR
-from components.render.validation_jobs import validation_objects
-from components.topology.in_cluster import Executors, InCluster, Workload
-from components.topology.parsing import parse_topology
-from infra.kubernetes.api import ApiError, KubernetesApi, Reference, reference
-from infra.kubernetes.preconditions import KINDS as MONITORING_KINDS
-from infra.machine.waiting import NotYetError, wait_for
-from infra.review.live_comparison import read_objects
-from infra.review.snapshots import Snapshot
+from kafka_replication.components.flows.resolved import resolve_flows
+from kafka_replication.components.render.deployments import deployments
+from kafka_replication.components.render.kafka_users import kafka_user_objects
+from kafka_replication.components.render.monitoring import monitoring_objects
+from kafka_replication.components.render.validation_jobs import API_VERSION as SPARK_OPERATOR
+from kafka_replication.components.render.validation_jobs import validation_objects
+from kafka_replication.components.topology.in_cluster import Executors, InCluster, Workload
+from kafka_replication.components.topology.parsing import parse_topology
+from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi, Reference, reference
+from kafka_replication.infra.kubernetes.preconditions import KINDS as MONITORING_KINDS
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.infra.review.live_comparison import read_objects
+from kafka_replication.infra.review.snapshots import Snapshot
 from tests.builders import a_cluster, a_flow, a_topology
 from tests.contract.api_servers import NAMESPACE, ApiServer
 from tests.definitions import definition

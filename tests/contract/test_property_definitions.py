@@ -5,8 +5,8 @@ Otherwise, after a new Kafka is pinned, its new properties stay unknown, and pro
 
 import pytest
 
-from components.properties.definitions import supported_versions
-from infra.machine.jdk import find_jdk
+from kafka_replication.components.properties.definitions import supported_versions
+from kafka_replication.infra.machine.jdk import find_jdk
 from tests.contract.property_definitions import KAFKAS, data_file, generate
 
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from kubernetes import client, config
 
-from components.contract.published_verdict import HISTORY, config_map_name, read_history
-from components.contract.report import Report
-from spark.read.kubernetes import published_data
-from spark.report.publish import publish
+from kafka_replication.components.contract.published_verdict import HISTORY, config_map_name, read_history
+from kafka_replication.components.contract.report import Report
+from kafka_replication.spark.read.kubernetes import published_data
+from kafka_replication.spark.report.publish import publish
 from tests.contract.api_servers import NAMESPACE, ApiServer
 from tests.spark.reports import flow
 

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from components.kafka.patterns import matches
-from components.kafka.replication_policy import (
+from kafka_replication.components.kafka.patterns import matches
+from kafka_replication.components.kafka.replication_policy import (
     POLICY_CLASSES,
     Policy,
     ReplicationPolicy,
     clusters_passed,
     is_heartbeat_topic,
 )
-from infra.machine.toolchain import CONNECT
+from kafka_replication.infra.machine.toolchain import CONNECT
 from tests.contract.java_programs import answer
 
 PROGRAM = Path(__file__).with_name("Policies.java")

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from infra.deploy.engine import deployment
-from infra.kubernetes.api import Reference
-from infra.kubernetes.secret_readers import RESTART
-from infra.machine.toolchain import PULUMI, ensure_go_tool
+from kafka_replication.infra.deploy.engine import deployment
+from kafka_replication.infra.kubernetes.api import Reference
+from kafka_replication.infra.kubernetes.secret_readers import RESTART
+from kafka_replication.infra.machine.toolchain import PULUMI, ensure_go_tool
 from tests.contract.worlds import V1, World
 
 pytestmark = pytest.mark.usefixtures("stopped_programs")

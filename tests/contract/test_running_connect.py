@@ -11,17 +11,17 @@ from typing import Any
 import httpx
 import pytest
 
-from components.flows.resolved import resolve_flows
-from components.properties.definitions import CONNECTORS, Definition, Owner, PropertyType, definitions
-from components.properties.values import type_problem
-from components.render.deployments import deployments
-from infra.kubernetes.api import KubernetesApi
-from infra.local.endpoints import Endpoints
-from infra.local.operator.connector_plan import connector_config
-from infra.local.operator.mirror_maker2 import connector_resources
-from infra.local.operator.resources import connector_resource
-from infra.machine import versions
-from infra.stack.settings import read_settings, stack_names
+from kafka_replication.components.flows.resolved import resolve_flows
+from kafka_replication.components.properties.definitions import CONNECTORS, Definition, Owner, PropertyType, definitions
+from kafka_replication.components.properties.values import type_problem
+from kafka_replication.components.render.deployments import deployments
+from kafka_replication.infra.kubernetes.api import KubernetesApi
+from kafka_replication.infra.local.endpoints import Endpoints
+from kafka_replication.infra.local.operator.connector_plan import connector_config
+from kafka_replication.infra.local.operator.mirror_maker2 import connector_resources
+from kafka_replication.infra.local.operator.resources import connector_resource
+from kafka_replication.infra.machine import versions
+from kafka_replication.infra.stack.settings import read_settings, stack_names
 from tests.infra.operator.connect_flow import ConnectFlow
 from tests.repository import STACKS
 

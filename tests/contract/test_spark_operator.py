@@ -14,12 +14,12 @@ from kubeflow_spark_api.models import (  # type: ignore[import-untyped]  # it ha
 from kubeflow_spark_api.models import spark_v1beta2_spark_application as once
 from pydantic import BaseModel, ValidationError
 
-from components.contract.spark_conf import SparkSettings
-from components.flows.resolved import resolve_flows
-from components.render.planned_objects import Manifest
-from components.render.validation_jobs import validation_objects
-from components.topology.in_cluster import InCluster
-from components.topology.parsing import parse_model, parse_topology
+from kafka_replication.components.contract.spark_conf import SparkSettings
+from kafka_replication.components.flows.resolved import resolve_flows
+from kafka_replication.components.render.planned_objects import Manifest
+from kafka_replication.components.render.validation_jobs import validation_objects
+from kafka_replication.components.topology.in_cluster import InCluster
+from kafka_replication.components.topology.parsing import parse_model, parse_topology
 from tests.builders import a_flow, a_topology
 
 MODELS: Mapping[str, type[BaseModel]] = {

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 import yaml
 
-from components.checks import check_topology
-from components.contract.problems import Problem, Severity
-from components.kafka import plugins
-from components.topology.parsing import parse_topology
+from kafka_replication.components.checks import check_topology
+from kafka_replication.components.contract.problems import Problem, Severity
+from kafka_replication.components.kafka import plugins
+from kafka_replication.components.topology.parsing import parse_topology
 from tests.builders import a_flow, a_topology
 from tests.contract.chains import SOURCES, Connect, a_record, chain_config
 

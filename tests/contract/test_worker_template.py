@@ -1,6 +1,6 @@
 """The committed schema of the workers' template is that of the pinned Strimzi, or fields are judged by another one."""
 
-from components.checks.worker_template import FILE
+from kafka_replication.components.checks.worker_template import FILE
 from tests.contract.worker_template import generated
 
 

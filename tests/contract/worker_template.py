@@ -8,9 +8,9 @@ from typing import Any
 import yaml
 from rich.console import Console
 
-from components.checks.worker_template import FILE
-from infra.local.artifacts import V1, V1BETA2, ensure_crds
-from infra.machine.jdk import find_jdk
+from kafka_replication.components.checks.worker_template import FILE
+from kafka_replication.infra.local.artifacts import V1, V1BETA2, ensure_crds
+from kafka_replication.infra.machine.jdk import find_jdk
 
 
 def short_schema(schema: Mapping[str, Any]) -> Any:

@@ -8,8 +8,8 @@ from typing import Any
 import yaml
 from typer.testing import CliRunner
 
-from infra.commands.app import app
-from infra.kubernetes.api import KubernetesApi, Object, Reference, reference
+from kafka_replication.infra.commands.app import app
+from kafka_replication.infra.kubernetes.api import KubernetesApi, Object, Reference, reference
 from tests.contract.api_servers import ApiServer
 from tests.infra.onboard.importing.resources import FLOW
 

@@ -4,12 +4,12 @@ import uuid
 
 import pytest
 
-from components.clients.writer import GroupWriter, MissingReads
-from components.contract.problems import CannotRunError
-from components.kafka.positions import CommittedOffset, TopicPartition
-from infra.local.endpoints import ADMIN, APP, MIRROR, VALIDATOR, Endpoints, Region
-from infra.local.traffic import create_topics
-from infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.components.clients.writer import GroupWriter, MissingReads
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.kafka.positions import CommittedOffset, TopicPartition
+from kafka_replication.infra.local.endpoints import ADMIN, APP, MIRROR, VALIDATOR, Endpoints, Region
+from kafka_replication.infra.local.traffic import create_topics
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 
 TOPIC = "rights"
 

@@ -14,24 +14,24 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from components.clients.login import Purpose
-from components.contract.parameters import CredentialReference as CredentialReference
-from components.contract.parameters import SecretReference
-from components.contract.problems import CannotRunError
-from components.render.planned_objects import Manifest
-from infra.commands import app
-from infra.deploy.engine.failures import engine_failure
-from infra.kubernetes.api import ApiError, KubernetesApi
-from infra.kubernetes.readiness import wait_until_ready
-from infra.machine.steps import run_step
-from infra.operate.connectors.changes import connector_places, planned
-from infra.operate.connectors.operator import carry_out, chosen_places, read_live
-from infra.operate.move.flow_back import fail_back
-from infra.operate.move.source_only import export
-from infra.stack.listed_names import read_names
-from infra.stack.session import OpenStack, flow_named
-from infra.stack.settings import read_settings
-from spark.read.sessions import SessionOptions
+from kafka_replication.components.clients.login import Purpose
+from kafka_replication.components.contract.parameters import CredentialReference as CredentialReference
+from kafka_replication.components.contract.parameters import SecretReference
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.render.planned_objects import Manifest
+from kafka_replication.infra.commands import app
+from kafka_replication.infra.deploy.engine.failures import engine_failure
+from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi
+from kafka_replication.infra.kubernetes.readiness import wait_until_ready
+from kafka_replication.infra.machine.steps import run_step
+from kafka_replication.infra.operate.connectors.changes import connector_places, planned
+from kafka_replication.infra.operate.connectors.operator import carry_out, chosen_places, read_live
+from kafka_replication.infra.operate.move.flow_back import fail_back
+from kafka_replication.infra.operate.move.source_only import export
+from kafka_replication.infra.stack.listed_names import read_names
+from kafka_replication.infra.stack.session import OpenStack, flow_named
+from kafka_replication.infra.stack.settings import read_settings
+from kafka_replication.spark.read.sessions import SessionOptions
 from tests.builders import a_resolved_flow
 from tests.components.clients.brokers import Cluster, Reader
 from tests.infra.deploy.adoption.test_moves import plan_of

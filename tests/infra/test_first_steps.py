@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 import yaml
 
-from components.contract.problems import CannotRunError, Problem
-from infra.stack.stack_checks import problems_of_stack
+from kafka_replication.components.contract.problems import CannotRunError, Problem
+from kafka_replication.infra.stack.stack_checks import problems_of_stack
 from tests.repository import ROOT
 
 FOLDER = ROOT / "tests" / "bad_input" / "first_steps"

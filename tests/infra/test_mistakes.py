@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 import yaml
 
-from components.contract.problems import Problem, ReplicationError
-from infra.stack.listed_names import listed_problems, read_names
-from infra.stack.settings import read_settings
-from infra.stack.stack_checks import problems
+from kafka_replication.components.contract.problems import Problem, ReplicationError
+from kafka_replication.infra.stack.listed_names import listed_problems, read_names
+from kafka_replication.infra.stack.settings import read_settings
+from kafka_replication.infra.stack.stack_checks import problems
 from tests.builders import a_topology
 from tests.infra.stacks import write_stack
 from tests.repository import ROOT

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from components.contract.problems import CannotRunError
-from infra.commands.app import app
-from infra.review.explain import described, known_codes
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.commands.app import app
+from kafka_replication.infra.review.explain import described, known_codes
 from tests.infra.test_bad_input import FILES, PROMOTION_FILES
 
 #: What PySpark or Spark's JVM said is in them; tests meet them in processes of their own only.

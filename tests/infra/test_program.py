@@ -5,9 +5,9 @@ from typing import Any
 import pulumi
 import pytest
 
-from components.contract.problems import CannotRunError, Problem, RefusedError, ReplicationError
-from infra import program
-from infra.stack.settings import read_settings
+from kafka_replication.components.contract.problems import CannotRunError, Problem, RefusedError, ReplicationError
+from kafka_replication.infra import program
+from kafka_replication.infra.stack.settings import read_settings
 from tests.repository import STACKS
 
 MISTAKE = ReplicationError([Problem("a.b", "a-code", "what", "Why.", "the remedy.")])

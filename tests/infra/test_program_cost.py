@@ -12,9 +12,9 @@ import pulumi
 import pytest
 import yaml
 
-from components.checks import check_topology
-from components.flows.resolved import resolve_flows
-from infra import program
+from kafka_replication.components.checks import check_topology
+from kafka_replication.components.flows.resolved import resolve_flows
+from kafka_replication.infra import program
 from tests.bench.bare_program import register
 from tests.bench.engine_objects import a_topology, plain_objects
 from tests.components.recorder import Recorder, Registered, record
@@ -74,9 +74,9 @@ def test_the_program_checks_the_topology_once_and_resolves_its_flows_once(
 
         return count
 
-    for module in ("infra.stack.stack_checks", "components.resources.registration"):
+    for module in ("kafka_replication.infra.stack.stack_checks", "kafka_replication.components.resources.registration"):
         monkeypatch.setattr(f"{module}.check_topology", counted(check_topology, "checks"))
-    for module in ("infra.stack.session", "components.resources.registration"):
+    for module in ("kafka_replication.infra.stack.session", "kafka_replication.components.resources.registration"):
         monkeypatch.setattr(f"{module}.resolve_flows", counted(resolve_flows, "resolutions"))
     recorded(tmp_path, monkeypatch)
     assert made == {"checks": 1, "resolutions": 1}
@@ -92,7 +92,7 @@ def test_registrations_are_less_than_ten_percent_larger_than_the_bare_ones(
 
 @pytest.mark.process
 def test_importing_the_program_loads_no_package_that_only_some_deployments_need() -> None:
-    code = "import infra.program, sys; print(*sorted(sys.modules))"
+    code = "import kafka_replication.infra.program, sys; print(*sorted(sys.modules))"
     answer = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     loaded = {name.partition(".")[0] for name in answer.stdout.split()}
     assert not loaded & {"kubernetes", "pulumi_kubernetes", "requests", "rich", "ruamel"}

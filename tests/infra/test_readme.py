@@ -13,16 +13,16 @@ import typer
 import yaml
 from typer.core import TyperGroup
 
-from components.checks import check_topology
-from components.contract.problems import Problem
-from components.topology.model import Topology
-from components.topology.parsing import parse_model, parse_topology
-from infra.commands.app import app
-from infra.deploy.promotion.rule.plan import PromotionPlan, check_plan
-from infra.operate.offsets.file import OffsetsFile, entries
-from infra.stack.settings import read_settings, stack_names
-from infra.stack.stack_checks import problems
-from spark.arguments import parser as job_arguments
+from kafka_replication.components.checks import check_topology
+from kafka_replication.components.contract.problems import Problem
+from kafka_replication.components.topology.model import Topology
+from kafka_replication.components.topology.parsing import parse_model, parse_topology
+from kafka_replication.infra.commands.app import app
+from kafka_replication.infra.deploy.promotion.rule.plan import PromotionPlan, check_plan
+from kafka_replication.infra.operate.offsets.file import OffsetsFile, entries
+from kafka_replication.infra.stack.settings import read_settings, stack_names
+from kafka_replication.infra.stack.stack_checks import problems
+from kafka_replication.spark.arguments import parser as job_arguments
 from tests.components.recorder import record
 from tests.infra.readmes import GENERATED, READMES, Block, Command, Readme
 from tests.repository import ROOT, STACKS
@@ -178,7 +178,7 @@ def test_every_other_command_calls_a_known_program_and_existing_files(command: C
 
 
 def replicate(command: Command, folder: Path) -> "subprocess.CompletedProcess[str]":
-    code = "from infra.commands.app import main; main()"
+    code = "from kafka_replication.infra.commands.app import main; main()"
     return subprocess.run(
         [sys.executable, "-c", code, *command.words[1:]],
         cwd=folder,

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from components.topology.in_cluster import InCluster
-from components.topology.model import Topology
-from infra.deploy.promotion.rule.plan import PromotionPlan
-from infra.stack.settings import SETTINGS
+from kafka_replication.components.topology.in_cluster import InCluster
+from kafka_replication.components.topology.model import Topology
+from kafka_replication.infra.deploy.promotion.rule.plan import PromotionPlan
+from kafka_replication.infra.stack.settings import SETTINGS
 from tests.reference import ALERTS_PAGE, KEYS_PAGE, PAGES, alerts
 from tests.repository import ROOT, STACKS
 

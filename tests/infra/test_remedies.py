@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from components.contract.problems import CannotRunError, Problem
+from kafka_replication.components.contract.problems import CannotRunError, Problem
 from tests.infra import test_bad_input, test_first_steps, test_mistakes
 from tests.infra.deploy.promotion import test_bad_plans
 from tests.repository import ROOT

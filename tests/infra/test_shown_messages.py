@@ -11,17 +11,17 @@ import pytest
 import yaml
 from rich.console import Console
 
-from components.changes.effect import Impact
-from components.checks import check_topology
-from components.contract.report import CheckName
-from components.topology.parsing import parse_topology
-from infra.commands.console import print_problems
-from infra.deploy.promotion.rule.rules import reasons_against
-from infra.deploy.promotion.run.jobs_in_cluster import differences
-from infra.review.comparison import Comparison
-from infra.review.object_changes import ChangeKind, FieldChange, ObjectChange
-from infra.review.reports import print_comparisons
-from infra.stack.yaml_files import placed
+from kafka_replication.components.changes.effect import Impact
+from kafka_replication.components.checks import check_topology
+from kafka_replication.components.contract.report import CheckName
+from kafka_replication.components.topology.parsing import parse_topology
+from kafka_replication.infra.commands.console import print_problems
+from kafka_replication.infra.deploy.promotion.rule.rules import reasons_against
+from kafka_replication.infra.deploy.promotion.run.jobs_in_cluster import differences
+from kafka_replication.infra.review.comparison import Comparison
+from kafka_replication.infra.review.object_changes import ChangeKind, FieldChange, ObjectChange
+from kafka_replication.infra.review.reports import print_comparisons
+from kafka_replication.infra.stack.yaml_files import placed
 from tests.builders import a_flow, a_topology
 from tests.infra.deploy.promotion.states import MODEL, NOON, a_flow_state, a_state, at
 from tests.infra.readmes import READMES, Block

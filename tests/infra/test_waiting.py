@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from infra.machine.waiting import DeadlineError, NotYetError, pause_seconds, wait_for
+from kafka_replication.infra.machine.waiting import DeadlineError, NotYetError, pause_seconds, wait_for
 
 
 def test_the_first_value_that_the_probe_returns_ends_the_wait() -> None:

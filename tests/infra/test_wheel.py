@@ -9,20 +9,21 @@ from pathlib import Path
 
 import pytest
 
+from kafka_replication.infra.machine.paths import TOP
 from tests.repository import ROOT
 
 pytestmark = pytest.mark.process
 
-PACKAGES = ("components", "infra", "spark")
+FOLDERS = ("components", "infra", "spark")
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A wheel that is built from a copy, because setuptools leaves folders behind."""
     folder = tmp_path_factory.mktemp("wheel")
-    for name in PACKAGES:
+    for name in FOLDERS:
         shutil.copytree(ROOT / name, folder / "source" / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pyproject.toml", "LICENSE", "README.md"):
+    for name in ("pyproject.toml", "setup.py", "LICENSE", "README.md"):
         shutil.copy(ROOT / name, folder / "source")
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "-w", str(folder)]
     subprocess.run([*command, str(folder / "source")], check=True, capture_output=True)
@@ -31,10 +32,11 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_wheel_holds_every_file_of_the_packages_except_texts_and_pictures(wheel: Path) -> None:
-    command = ["git", "-C", str(ROOT), "ls-files", "--cached", "--others", "--exclude-standard", *PACKAGES]
+    command = ["git", "-C", str(ROOT), "ls-files", "--cached", "--others", "--exclude-standard", *FOLDERS]
     listed = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
     wanted = {name for name in listed if not name.endswith((".md", ".png")) and (ROOT / name).exists()}
-    assert wanted - set(zipfile.ZipFile(wheel).namelist()) == set()
+    names = {"kafka_replication/__init__.py" if name == str(TOP) else f"kafka_replication/{name}" for name in wanted}
+    assert names - set(zipfile.ZipFile(wheel).namelist()) == set()
 
 
 def test_the_installed_command_works_on_the_project_that_it_is_called_in(wheel: Path, tmp_path: Path) -> None:
@@ -45,7 +47,7 @@ def test_the_installed_command_works_on_the_project_that_it_is_called_in(wheel: 
         path.unlink()
     (tmp_path / "project" / "stacks" / "promotion.yaml").unlink()
     shutil.copy(ROOT / "Pulumi.yaml", tmp_path / "project")
-    code = "import infra; from infra.commands.app import main; print(infra.__file__); main()"
+    code = "from kafka_replication.infra.commands import app; print(app.__file__); app.main()"
     answer = subprocess.run(
         [sys.executable, "-c", code, "check"],
         cwd=tmp_path / "project",

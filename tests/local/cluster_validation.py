@@ -9,16 +9,16 @@ from typing import Any
 
 import yaml
 
-from components.contract.published_verdict import entries
-from components.contract.report import FlowOutcome
-from components.render.validation_jobs import API_VERSION
-from infra.kubernetes.api import KubernetesApi, Object, Reference
-from infra.local import paths
-from infra.local.endpoints import Endpoints
-from infra.local.parts.operator import pods
-from infra.local.parts.processes import alive
-from infra.machine.waiting import NotYetError, wait_for
-from infra.stack.settings import StackSettings, read_settings, stack_file
+from kafka_replication.components.contract.published_verdict import entries
+from kafka_replication.components.contract.report import FlowOutcome
+from kafka_replication.components.render.validation_jobs import API_VERSION
+from kafka_replication.infra.kubernetes.api import KubernetesApi, Object, Reference
+from kafka_replication.infra.local import paths
+from kafka_replication.infra.local.endpoints import Endpoints
+from kafka_replication.infra.local.parts.operator import pods
+from kafka_replication.infra.local.parts.processes import alive
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.infra.stack.settings import StackSettings, read_settings, stack_file
 from tests.local.flows import Deployed
 from tests.repository import STACKS
 from tests.spark.uncompiled import WITHOUT_COMPILING

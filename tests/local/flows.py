@@ -11,24 +11,24 @@ import psutil
 import yaml
 from kubernetes import client, config
 
-from components.contract.parameters import Parameters
-from components.contract.report import CheckOutcome, FlowOutcome
-from components.flows.resolved import ResolvedFlow
-from components.render.acls import Acl, flow_acls
-from infra.deploy.engine import deployment
-from infra.local.acls import apply_acls
-from infra.local.endpoints import Endpoints
-from infra.local.parts import processes
-from infra.machine.waiting import NotYetError, wait_for
-from infra.review.live_comparison import compare_with_cluster
-from infra.stack.session import OpenStack
-from infra.stack.settings import StackSettings, stack_file
-from spark.checks.heartbeats import Observer, check_heartbeats
-from spark.command_line import chosen_flows
-from spark.job import Options, run
-from spark.read.credentials import resolver
-from spark.read.flows import open_flow
-from spark.read.sessions import SessionOptions, spark_jvm
+from kafka_replication.components.contract.parameters import Parameters
+from kafka_replication.components.contract.report import CheckOutcome, FlowOutcome
+from kafka_replication.components.flows.resolved import ResolvedFlow
+from kafka_replication.components.render.acls import Acl, flow_acls
+from kafka_replication.infra.deploy.engine import deployment
+from kafka_replication.infra.local.acls import apply_acls
+from kafka_replication.infra.local.endpoints import Endpoints
+from kafka_replication.infra.local.parts import processes
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.infra.review.live_comparison import compare_with_cluster
+from kafka_replication.infra.stack.session import OpenStack
+from kafka_replication.infra.stack.settings import StackSettings, stack_file
+from kafka_replication.spark.checks.heartbeats import Observer, check_heartbeats
+from kafka_replication.spark.command_line import chosen_flows
+from kafka_replication.spark.job import Options, run
+from kafka_replication.spark.read.credentials import resolver
+from kafka_replication.spark.read.flows import open_flow
+from kafka_replication.spark.read.sessions import SessionOptions, spark_jvm
 from tests.local.observed import Watch
 from tests.repository import STACKS
 

@@ -5,8 +5,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from infra.validate import run as validation
-from spark.command_line import entry
+from kafka_replication.infra.validate import run as validation
+from kafka_replication.spark.command_line import entry
 
 
 @contextmanager

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaError, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from infra.local.endpoints import ADMIN, Region
-from infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.infra.local.endpoints import ADMIN, Region
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 from tests.local.flows import ARRIVAL_SECONDS, Deployed
 from tests.local.observed import committed, contents, trace
 from tests.repository import ROOT
@@ -20,7 +20,7 @@ _CALL_SECONDS = 60.0
 
 def failover_command(deployed: Deployed, flow: str, *options: str) -> list[str]:
     """The command as a user calls it."""
-    code = "from infra.commands.app import main; main()"
+    code = "from kafka_replication.infra.commands.app import main; main()"
     named = ["failover", deployed.settings.stack, flow, *options, "--stacks", str(deployed.settings.stacks)]
     return [sys.executable, "-c", code, *named]
 

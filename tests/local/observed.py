@@ -8,13 +8,13 @@ from typing import cast
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaError, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from infra.local.endpoints import ADMIN, Region
-from infra.local.operator.connect_rest import ConnectRest, RestError, RunningConnector
-from infra.local.operator.ledger import WorkerRecord
-from infra.local.parts import operator as operator_part
-from infra.local.parts import processes
-from infra.local.traffic import Positions, end_offsets
-from infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.infra.local.endpoints import ADMIN, Region
+from kafka_replication.infra.local.operator.connect_rest import ConnectRest, RestError, RunningConnector
+from kafka_replication.infra.local.operator.ledger import WorkerRecord
+from kafka_replication.infra.local.parts import operator as operator_part
+from kafka_replication.infra.local.parts import processes
+from kafka_replication.infra.local.traffic import Positions, end_offsets
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 
 _CALL_SECONDS = 60.0
 _CREATED = re.compile(r" INFO Creating connector (\S+) of type ")

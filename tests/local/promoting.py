@@ -15,12 +15,12 @@ import pytest
 import yaml
 from rich.console import Console
 
-from components.contract.problems import ReplicationError
-from infra.deploy.promotion.rule.plan import required_plan
-from infra.deploy.promotion.run.promotion import Promotion, PromotionRequest, promote
-from infra.kubernetes.api import KubernetesApi, reference
-from infra.stack.settings import StackSettings, read_settings
-from infra.validate.run import JOB, ValidationRun, run_validation
+from kafka_replication.components.contract.problems import ReplicationError
+from kafka_replication.infra.deploy.promotion.rule.plan import required_plan
+from kafka_replication.infra.deploy.promotion.run.promotion import Promotion, PromotionRequest, promote
+from kafka_replication.infra.kubernetes.api import KubernetesApi, reference
+from kafka_replication.infra.stack.settings import StackSettings, read_settings
+from kafka_replication.infra.validate.run import JOB, ValidationRun, run_validation
 from tests.repository import ROOT
 
 FIRST, SECOND = "local-useast", "local-uswest"

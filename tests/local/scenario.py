@@ -10,14 +10,14 @@ from typing import Any
 
 import yaml
 
-from components.changes.deployment_state import deployment_state
-from infra.local.endpoints import Endpoints, Region
-from infra.local.traffic import create_topics, end_offsets, produce
-from infra.machine.waiting import NotYetError, wait_for
-from infra.review.bases import Base
-from infra.review.comparison import Comparison, compare_stacks
-from infra.review.snapshots import current_snapshot
-from infra.stack.settings import read_settings
+from kafka_replication.components.changes.deployment_state import deployment_state
+from kafka_replication.infra.local.endpoints import Endpoints, Region
+from kafka_replication.infra.local.traffic import create_topics, end_offsets, produce
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.infra.review.bases import Base
+from kafka_replication.infra.review.comparison import Comparison, compare_stacks
+from kafka_replication.infra.review.snapshots import current_snapshot
+from kafka_replication.infra.stack.settings import read_settings
 from tests.commits import commit
 from tests.local.flows import ARRIVAL_SECONDS, Deployed, grant_mirror
 from tests.local.observed import Contents, Watch, committed, contents

@@ -16,12 +16,12 @@ from typing import Any
 
 import yaml
 
-from components.contract.problems import CannotRunError
-from components.render.validation_jobs import API_VERSION
-from infra.kubernetes.api import KubernetesApi, Object, Reference
-from infra.kubernetes.preconditions import require_spark_operator
-from infra.machine.jdk import find_jdk
-from infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.render.validation_jobs import API_VERSION
+from kafka_replication.infra.kubernetes.api import KubernetesApi, Object, Reference
+from kafka_replication.infra.kubernetes.preconditions import require_spark_operator
+from kafka_replication.infra.machine.jdk import find_jdk
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 from tests.definitions import definition
 
 SUBMISSION_SECONDS, SERVED_SECONDS = 600, 120

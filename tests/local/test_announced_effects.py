@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
-from infra.deploy.engine import deployment
-from infra.local.endpoints import Endpoints
-from infra.local.traffic import end_offsets
+from kafka_replication.infra.deploy.engine import deployment
+from kafka_replication.infra.local.endpoints import Endpoints
+from kafka_replication.infra.local.traffic import end_offsets
 from tests.local.flows import write_edited
 from tests.local.observed import committed, contents
 from tests.local.scenario import STACK, Scenario

@@ -7,11 +7,11 @@ import pytest
 import yaml
 from kubernetes import client
 
-from components.contract.problems import CannotRunError
-from components.contract.report import Verdict
-from infra.local.endpoints import Endpoints
-from infra.local.traffic import consume_to, create_topics, produce
-from infra.stack.settings import read_settings
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.contract.report import Verdict
+from kafka_replication.infra.local.endpoints import Endpoints
+from kafka_replication.infra.local.traffic import consume_to, create_topics, produce
+from kafka_replication.infra.stack.settings import read_settings
 from tests.local.flows import Deployed, check_named, outcome_text, write_edited
 from tests.repository import STACKS
 

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 import yaml
 
-from components.contract.problems import CannotRunError
-from components.contract.report import Verdict
-from infra.deploy.engine import deployment
-from infra.local.endpoints import Endpoints
-from infra.local.traffic import consume_to, create_topics, produce, records
-from infra.stack.settings import read_settings
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.contract.report import Verdict
+from kafka_replication.infra.deploy.engine import deployment
+from kafka_replication.infra.local.endpoints import Endpoints
+from kafka_replication.infra.local.traffic import consume_to, create_topics, produce, records
+from kafka_replication.infra.stack.settings import read_settings
 from tests.local.flows import Deployed, check_named, outcome_text, write_edited
 from tests.local.observed import contents, trace
 from tests.repository import STACKS

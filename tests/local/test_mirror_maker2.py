@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from components.contract.report import FlowOutcome, Verdict
-from infra.deploy.engine import deployment
-from infra.local.endpoints import Endpoints
-from infra.local.traffic import STOCK, make_example_traffic
-from infra.machine.waiting import wait_for
-from infra.review.live_comparison import compare_with_cluster
-from infra.stack.session import OpenStack
-from infra.stack.settings import read_settings
+from kafka_replication.components.contract.report import FlowOutcome, Verdict
+from kafka_replication.infra.deploy.engine import deployment
+from kafka_replication.infra.local.endpoints import Endpoints
+from kafka_replication.infra.local.traffic import STOCK, make_example_traffic
+from kafka_replication.infra.machine.waiting import wait_for
+from kafka_replication.infra.review.live_comparison import compare_with_cluster
+from kafka_replication.infra.stack.session import OpenStack
+from kafka_replication.infra.stack.settings import read_settings
 from tests.local.example.test_interventions import replicate
 from tests.local.flows import ARRIVAL_SECONDS, Deployed, check_named, outcome_text, write_edited
 

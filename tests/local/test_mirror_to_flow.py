@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 import yaml
 
-from components.contract.problems import CannotRunError
-from components.contract.report import Verdict
-from infra.deploy.adoption.carry_out import MoveRun
-from infra.deploy.engine import deployment
-from infra.local.endpoints import Endpoints, Region
-from infra.local.traffic import Example, end_offsets, make_example_traffic, produce
-from infra.machine.waiting import NotYetError, wait_for
-from infra.stack.settings import read_settings
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.contract.report import Verdict
+from kafka_replication.infra.deploy.adoption.carry_out import MoveRun
+from kafka_replication.infra.deploy.engine import deployment
+from kafka_replication.infra.local.endpoints import Endpoints, Region
+from kafka_replication.infra.local.traffic import Example, end_offsets, make_example_traffic, produce
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.infra.stack.settings import read_settings
 from tests.local.example.test_interventions import replicate
 from tests.local.flows import ARRIVAL_SECONDS, Deployed, outcome_text, write_edited
 from tests.local.observed import Contents, contents

@@ -12,16 +12,16 @@ from typing import Any
 import pytest
 import yaml
 
-from components import checks
-from components.contract.problems import ReplicationError
-from components.contract.report import Verdict
-from components.render.acls import Acl
-from infra.local.acls import apply_acls
-from infra.local.endpoints import Endpoints
-from infra.local.parts import operator as operator_part
-from infra.local.traffic import create_topics, end_offsets, produce, records
-from infra.machine.waiting import NotYetError, wait_for
-from infra.stack.settings import read_settings
+from kafka_replication.components import checks
+from kafka_replication.components.contract.problems import ReplicationError
+from kafka_replication.components.contract.report import Verdict
+from kafka_replication.components.render.acls import Acl
+from kafka_replication.infra.local.acls import apply_acls
+from kafka_replication.infra.local.endpoints import Endpoints
+from kafka_replication.infra.local.parts import operator as operator_part
+from kafka_replication.infra.local.traffic import create_topics, end_offsets, produce, records
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.infra.stack.settings import read_settings
 from tests.local.flows import ARRIVAL_SECONDS, Deployed, check_named, kill, outcome_text, write_edited
 from tests.local.observed import contents, trace
 from tests.repository import STACKS

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from infra.deploy.engine import deployment
-from infra.local.endpoints import Endpoints
-from infra.local.traffic import create_topics, produce
-from infra.stack.project import local_folder
-from infra.stack.settings import read_settings
+from kafka_replication.infra.deploy.engine import deployment
+from kafka_replication.infra.local.endpoints import Endpoints
+from kafka_replication.infra.local.traffic import create_topics, produce
+from kafka_replication.infra.stack.project import local_folder
+from kafka_replication.infra.stack.settings import read_settings
 from tests.repository import ROOT
 from tests.workflows.workflow import Runner, a_repository, load, set_up
 

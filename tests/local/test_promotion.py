@@ -13,21 +13,21 @@ import pytest
 import yaml
 from pyspark.sql import SparkSession
 
-from components.contract.problems import ReplicationError
-from components.flows.resolved import model_digest
-from components.render.acls import Acl
-from infra.deploy.engine import deployment
-from infra.deploy.engine.stack import open_stack
-from infra.deploy.promotion.rule.evidence import StackCluster
-from infra.kubernetes.access import api_client
-from infra.local import paths
-from infra.local.acls import apply_acls
-from infra.local.endpoints import Endpoints
-from infra.local.traffic import create_topics, produce
-from infra.review.live_comparison import compare_with_cluster
-from infra.stack.environment import stack_environment
-from infra.stack.session import OpenStack
-from infra.stack.settings import ALLOW_UNPROVEN, PROJECT
+from kafka_replication.components.contract.problems import ReplicationError
+from kafka_replication.components.flows.resolved import model_digest
+from kafka_replication.components.render.acls import Acl
+from kafka_replication.infra.deploy.engine import deployment
+from kafka_replication.infra.deploy.engine.stack import open_stack
+from kafka_replication.infra.deploy.promotion.rule.evidence import StackCluster
+from kafka_replication.infra.kubernetes.access import api_client
+from kafka_replication.infra.local import paths
+from kafka_replication.infra.local.acls import apply_acls
+from kafka_replication.infra.local.endpoints import Endpoints
+from kafka_replication.infra.local.traffic import create_topics, produce
+from kafka_replication.infra.review.live_comparison import compare_with_cluster
+from kafka_replication.infra.stack.environment import stack_environment
+from kafka_replication.infra.stack.session import OpenStack
+from kafka_replication.infra.stack.settings import ALLOW_UNPROVEN, PROJECT
 from tests.local.flows import Deployed
 from tests.local.jobs import jobs_in_this_process
 from tests.local.promoting import (

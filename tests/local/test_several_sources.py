@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from components.checks import check_topology
-from components.contract.problems import Problem
-from components.contract.report import Verdict
-from components.flows.selections import source_settings
-from components.render.connector_config import transform_properties
-from components.topology.connectors import Transforms
-from infra.local.endpoints import Endpoints
-from infra.local.traffic import Example, end_offsets, make_example_traffic
-from infra.machine.waiting import NotYetError, wait_for
-from infra.stack.settings import read_settings
+from kafka_replication.components.checks import check_topology
+from kafka_replication.components.contract.problems import Problem
+from kafka_replication.components.contract.report import Verdict
+from kafka_replication.components.flows.selections import source_settings
+from kafka_replication.components.render.connector_config import transform_properties
+from kafka_replication.components.topology.connectors import Transforms
+from kafka_replication.infra.local.endpoints import Endpoints
+from kafka_replication.infra.local.traffic import Example, end_offsets, make_example_traffic
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.infra.stack.settings import read_settings
 from tests.local.example.test_interventions import replicate
 from tests.local.flows import ARRIVAL_SECONDS, Deployed, check_named, outcome_text, write_edited
 from tests.local.observed import RecordBytes, expect_records, records

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 from kubernetes import client
 
-from components import checks
-from components.contract.problems import CannotRunError, ReplicationError
-from components.contract.report import Verdict
-from infra.deploy.engine import deployment
-from infra.local.endpoints import Endpoints
-from infra.local.parts import operator as operator_part
-from infra.local.traffic import SALES, make_example_traffic
-from infra.machine.waiting import NotYetError, wait_for
-from infra.stack.settings import StackSettings, read_settings
+from kafka_replication.components import checks
+from kafka_replication.components.contract.problems import CannotRunError, ReplicationError
+from kafka_replication.components.contract.report import Verdict
+from kafka_replication.infra.deploy.engine import deployment
+from kafka_replication.infra.local.endpoints import Endpoints
+from kafka_replication.infra.local.parts import operator as operator_part
+from kafka_replication.infra.local.traffic import SALES, make_example_traffic
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.infra.stack.settings import StackSettings, read_settings
 from tests.local.flows import ARRIVAL_SECONDS, READY_SECONDS, Deployed, check_named, outcome_text, write_edited
 
 pytestmark = pytest.mark.usefixtures("spark", "stopped_programs")

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 import yaml
 
-from components.contract.report import FindingSeverity, Verdict
-from infra.local.endpoints import Endpoints, Region
-from infra.local.traffic import create_topics, end_offsets, produce
-from infra.machine.waiting import NotYetError, wait_for
-from infra.stack.settings import read_settings
+from kafka_replication.components.contract.report import FindingSeverity, Verdict
+from kafka_replication.infra.local.endpoints import Endpoints, Region
+from kafka_replication.infra.local.traffic import create_topics, end_offsets, produce
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.infra.stack.settings import read_settings
 from tests.commits import commit
 from tests.local.flows import ARRIVAL_SECONDS, Deployed, check_named, outcome_text, write_edited
 from tests.repository import STACKS

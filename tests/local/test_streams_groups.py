@@ -4,14 +4,14 @@ import pytest
 from confluent_kafka import Consumer
 from confluent_kafka import TopicPartition as Place
 
-from components.clients.reader import KafkaReader
-from components.clients.writer import GroupWriter
-from components.contract.problems import CannotRunError
-from components.kafka.positions import CommittedOffset, TopicPartition
-from components.kafka.replication_policy import Side
-from infra.local.endpoints import ADMIN, Endpoints, Region
-from infra.operate.move.facts import NewPosition
-from infra.operate.move.groups import FAILOVER, commit_positions, read_groups
+from kafka_replication.components.clients.reader import KafkaReader
+from kafka_replication.components.clients.writer import GroupWriter
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.kafka.positions import CommittedOffset, TopicPartition
+from kafka_replication.components.kafka.replication_policy import Side
+from kafka_replication.infra.local.endpoints import ADMIN, Endpoints, Region
+from kafka_replication.infra.operate.move.facts import NewPosition
+from kafka_replication.infra.operate.move.groups import FAILOVER, commit_positions, read_groups
 from tests.other_groups import make_share_group, make_streams_group, streams_member
 from tests.spark.scenes import Scene
 

@@ -15,24 +15,24 @@ import yaml
 from pyspark.sql import SparkSession
 from rich.console import Console
 
-from components.contract.problems import CannotRunError
-from components.contract.report import FlowOutcome, Verdict
-from components.render.validation_jobs import API_VERSION
-from infra.deploy.engine import deployment
-from infra.deploy.promotion.rule.plan import required_plan
-from infra.deploy.promotion.run import promotion
-from infra.deploy.promotion.run.jobs_in_cluster import await_jobs
-from infra.deploy.promotion.run.promotion import Promotion, PromotionRequest
-from infra.kubernetes.api import ApiError, KubernetesApi, Reference
-from infra.local import paths
-from infra.local.endpoints import Endpoints
-from infra.local.operator.worker_objects import cluster_entry
-from infra.local.parts.control_plane import kubeconfig
-from infra.local.parts.operator import pods
-from infra.local.parts.processes import alive
-from infra.local.traffic import create_topics, end_offsets, produce
-from infra.machine.waiting import NotYetError, wait_for
-from infra.stack.settings import read_settings
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.contract.report import FlowOutcome, Verdict
+from kafka_replication.components.render.validation_jobs import API_VERSION
+from kafka_replication.infra.deploy.engine import deployment
+from kafka_replication.infra.deploy.promotion.rule.plan import required_plan
+from kafka_replication.infra.deploy.promotion.run import promotion
+from kafka_replication.infra.deploy.promotion.run.jobs_in_cluster import await_jobs
+from kafka_replication.infra.deploy.promotion.run.promotion import Promotion, PromotionRequest
+from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi, Reference
+from kafka_replication.infra.local import paths
+from kafka_replication.infra.local.endpoints import Endpoints
+from kafka_replication.infra.local.operator.worker_objects import cluster_entry
+from kafka_replication.infra.local.parts.control_plane import kubeconfig
+from kafka_replication.infra.local.parts.operator import pods
+from kafka_replication.infra.local.parts.processes import alive
+from kafka_replication.infra.local.traffic import create_topics, end_offsets, produce
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.infra.stack.settings import read_settings
 from tests.commits import commit
 from tests.local.cluster_validation import (
     CRON_JOB,

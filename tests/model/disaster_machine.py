@@ -10,12 +10,12 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from components.kafka import proven_positions
-from components.kafka.proven_positions import ProvenPosition, Span
-from spark.checks.parity.evidence import TopicIdentity
-from spark.checks.parity.first_pass import FirstPass
-from spark.checks.parity.proven import spans
-from spark.checks.parity.sums import Sums
+from kafka_replication.components.kafka import proven_positions
+from kafka_replication.components.kafka.proven_positions import ProvenPosition, Span
+from kafka_replication.spark.checks.parity.evidence import TopicIdentity
+from kafka_replication.spark.checks.parity.first_pass import FirstPass
+from kafka_replication.spark.checks.parity.proven import spans
+from kafka_replication.spark.checks.parity.sums import Sums
 from tests.model.partition import ORDERS, Partition
 from tests.spark.documents import a_flow
 

@@ -7,12 +7,12 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from components.contract.parameters import ConnectorParameters
-from components.contract.report import CheckOutcome, Finding, FindingSeverity, Verdict, worst
-from components.kafka.connectors import CONNECTOR_CLASSES, ConnectorRole
-from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks import connectors, heartbeats, topics
-from spark.checks.heartbeats import HeartbeatArrival
+from kafka_replication.components.contract.parameters import ConnectorParameters
+from kafka_replication.components.contract.report import CheckOutcome, Finding, FindingSeverity, Verdict, worst
+from kafka_replication.components.kafka.connectors import CONNECTOR_CLASSES, ConnectorRole
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.spark.checks import connectors, heartbeats, topics
+from kafka_replication.spark.checks.heartbeats import HeartbeatArrival
 from tests.model.logs import Logs, codes, missing, out_of_order
 from tests.model.partition import ORDERS
 from tests.spark.documents import a_flow

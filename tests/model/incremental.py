@@ -5,12 +5,12 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
-from components.contract.evidence import Proven
-from components.contract.report import Verdict
-from components.kafka.positions import OffsetRange
-from spark.checks.parity import evidence
-from spark.checks.parity.comparison import RecordComparison
-from spark.checks.parity.sums import same_places
+from kafka_replication.components.contract.evidence import Proven
+from kafka_replication.components.contract.report import Verdict
+from kafka_replication.components.kafka.positions import OffsetRange
+from kafka_replication.spark.checks.parity import evidence
+from kafka_replication.spark.checks.parity.comparison import RecordComparison
+from kafka_replication.spark.checks.parity.sums import same_places
 from tests.model.logs import (
     Log,
     Logs,

@@ -9,11 +9,11 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from components.contract.evidence import Proven
-from components.contract.report import FindingSeverity, Verdict, worst
-from components.kafka.mirror_records import OffsetSync
-from components.kafka.positions import OffsetRange
-from spark.checks.parity.causes import (
+from kafka_replication.components.contract.evidence import Proven
+from kafka_replication.components.contract.report import FindingSeverity, Verdict, worst
+from kafka_replication.components.kafka.mirror_records import OffsetSync
+from kafka_replication.components.kafka.positions import OffsetRange
+from kafka_replication.spark.checks.parity.causes import (
     by_newest,
     records_sent_again,
     source_was_recreated,
@@ -21,13 +21,13 @@ from spark.checks.parity.causes import (
     with_late,
     without_time_to_continue,
 )
-from spark.checks.parity.comparison import RecordComparison
-from spark.checks.parity.differences import Difference, Sides
-from spark.checks.parity.excuses import with_surplus
-from spark.checks.parity.findings import parity_findings
-from spark.checks.parity.sums import Sums, same_places
-from spark.checks.retention import Replicated, judge, unequal, with_proven
-from spark.read.digests import PLACED_MODULUS
+from kafka_replication.spark.checks.parity.comparison import RecordComparison
+from kafka_replication.spark.checks.parity.differences import Difference, Sides
+from kafka_replication.spark.checks.parity.excuses import with_surplus
+from kafka_replication.spark.checks.parity.findings import parity_findings
+from kafka_replication.spark.checks.parity.sums import Sums, same_places
+from kafka_replication.spark.checks.retention import Replicated, judge, unequal, with_proven
+from kafka_replication.spark.read.digests import PLACED_MODULUS
 from tests.model.partition import ORDERS, Partition
 
 #: Between two records, in ms: more than clocks may differ.

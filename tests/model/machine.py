@@ -14,11 +14,11 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from components.contract.report import FindingSeverity
-from components.kafka.positions import OffsetRange
-from spark.checks.offsets.checkpoints import Patience, position_findings
-from spark.checks.offsets.next_records import NextOffsets, Unproven, places_on_target, proof_by_next
-from spark.checks.offsets.translation import (
+from kafka_replication.components.contract.report import FindingSeverity
+from kafka_replication.components.kafka.positions import OffsetRange
+from kafka_replication.spark.checks.offsets.checkpoints import Patience, position_findings
+from kafka_replication.spark.checks.offsets.next_records import NextOffsets, Unproven, places_on_target, proof_by_next
+from kafka_replication.spark.checks.offsets.translation import (
     TARGET_REACH,
     Around,
     Candidates,

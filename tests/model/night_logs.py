@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, cast
 
-from components.clients.reader import KafkaReader
-from components.clients.streams import KafkaRecord, RecordStream
-from components.kafka.positions import OffsetRange, TopicPartition
-from infra.operate.partition_logs import PartitionLog
+from kafka_replication.components.clients.reader import KafkaReader
+from kafka_replication.components.clients.streams import KafkaRecord, RecordStream
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.infra.operate.partition_logs import PartitionLog
 from tests.model.partition import ORDERS
 
 

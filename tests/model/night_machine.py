@@ -8,11 +8,11 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from components.kafka.exact_positions import NotProvenError, PartitionPositions
-from components.kafka.return_positions import PartitionBack
-from infra.operate.move.failback import walk_back
-from infra.operate.move.positions import Crossing, walk_across
-from infra.operate.partition_logs import PartitionLog
+from kafka_replication.components.kafka.exact_positions import NotProvenError, PartitionPositions
+from kafka_replication.components.kafka.return_positions import PartitionBack
+from kafka_replication.infra.operate.move.failback import walk_back
+from kafka_replication.infra.operate.move.positions import Crossing, walk_across
+from kafka_replication.infra.operate.partition_logs import PartitionLog
 from tests.model.night_logs import Written, partition_log, time_of
 from tests.model.partition import Partition
 

@@ -6,7 +6,7 @@ Source: org.apache.kafka.connect.mirror.OffsetSyncStore, Kafka 3.9 to 4.3.
 
 from dataclasses import dataclass, field
 
-from components.kafka.mirror_records import OffsetSync
+from kafka_replication.components.kafka.mirror_records import OffsetSync
 
 SYNCS_PER_PARTITION = 64
 #: What `translate` returns for an offset that is older than every sync.

@@ -10,20 +10,20 @@ from typing import Any, NamedTuple
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from components.contract.parameters import GuardParameters
-from components.contract.report import FindingSeverity, Verdict, worst
-from components.kafka.offset_syncs import SyncHistory
-from components.kafka.positions import OffsetRange
-from spark.checks.loops import mark_findings
-from spark.checks.parity.causes import with_expired, without_time_to_continue
-from spark.checks.parity.differences import Difference, Sides
-from spark.checks.parity.excuses import with_surplus
-from spark.checks.parity.findings import parity_findings
-from spark.checks.parity.first_pass import FirstPass
-from spark.checks.parity.sums import Sums
-from spark.checks.retention import Replicated, judge
-from spark.read.digests import ASIDE, COMPARED, LOOPED, SOURCE, TARGET
-from spark.read.pairs import MARKED_ON_SOURCE, MARKED_ON_TARGET, WENT_ROUND
+from kafka_replication.components.contract.parameters import GuardParameters
+from kafka_replication.components.contract.report import FindingSeverity, Verdict, worst
+from kafka_replication.components.kafka.offset_syncs import SyncHistory
+from kafka_replication.components.kafka.positions import OffsetRange
+from kafka_replication.spark.checks.loops import mark_findings
+from kafka_replication.spark.checks.parity.causes import with_expired, without_time_to_continue
+from kafka_replication.spark.checks.parity.differences import Difference, Sides
+from kafka_replication.spark.checks.parity.excuses import with_surplus
+from kafka_replication.spark.checks.parity.findings import parity_findings
+from kafka_replication.spark.checks.parity.first_pass import FirstPass
+from kafka_replication.spark.checks.parity.sums import Sums
+from kafka_replication.spark.checks.retention import Replicated, judge
+from kafka_replication.spark.read.digests import ASIDE, COMPARED, LOOPED, SOURCE, TARGET
+from kafka_replication.spark.read.pairs import MARKED_ON_SOURCE, MARKED_ON_TARGET, WENT_ROUND
 from tests.model.logs import differences, sums
 from tests.model.partition import ORDERS
 

@@ -8,9 +8,9 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
-from components.kafka.exact_positions import ExactPosition, NotProvenError, PartitionPositions
-from infra.operate.move.positions import Crossing, walk_across
-from infra.operate.partition_logs import PartitionLog
+from kafka_replication.components.kafka.exact_positions import ExactPosition, NotProvenError, PartitionPositions
+from kafka_replication.infra.operate.move.positions import Crossing, walk_across
+from kafka_replication.infra.operate.partition_logs import PartitionLog
 from tests.model.night_logs import Written, partition_log, time_of
 from tests.model.pair_machine import MARKS, NO_RECORD, OTHER, REGIONS, Pair, Record, guard_of
 

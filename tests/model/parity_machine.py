@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from components.contract.report import FindingSeverity, Verdict
-from spark.checks.parity.differences import RESTARTS
+from kafka_replication.components.contract.report import FindingSeverity, Verdict
+from kafka_replication.spark.checks.parity.differences import RESTARTS
 from tests.model.logs import (
     KEYS,
     Logs,

@@ -7,12 +7,12 @@ walks over both logs are those of `replicate failback` and `replicate failover`.
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from components.kafka.exact_positions import NotProvenError
-from components.kafka.positions import OffsetRange
-from components.kafka.return_positions import FlowBackStart
-from infra.operate.move.flow_back import walk_return
-from infra.operate.move.positions import Crossing, walk_across
-from infra.operate.partition_logs import PartitionLog
+from kafka_replication.components.kafka.exact_positions import NotProvenError
+from kafka_replication.components.kafka.positions import OffsetRange
+from kafka_replication.components.kafka.return_positions import FlowBackStart
+from kafka_replication.infra.operate.move.flow_back import walk_return
+from kafka_replication.infra.operate.move.positions import Crossing, walk_across
+from kafka_replication.infra.operate.partition_logs import PartitionLog
 from tests.model.night_logs import Written, partition_log, time_of
 
 FEW = st.integers(1, 12)

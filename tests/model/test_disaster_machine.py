@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from components.kafka import proven_positions
-from components.kafka.proven_positions import Span, TargetPlace
-from spark.checks.parity import proven
+from kafka_replication.components.kafka import proven_positions
+from kafka_replication.components.kafka.proven_positions import Span, TargetPlace
+from kafka_replication.spark.checks.parity import proven
 from tests.model import disaster_machine
 from tests.model.disaster_machine import Disaster
 from tests.model.machine import UNTIL_FOUND, run

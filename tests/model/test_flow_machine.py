@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from spark.checks import connectors, topics
+from kafka_replication.spark.checks import connectors, topics
 from tests.model.flow_machine import Flow
 from tests.model.machine import UNTIL_FOUND, run
 

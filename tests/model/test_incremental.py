@@ -2,7 +2,7 @@
 
 import pytest
 
-from spark.checks.parity import evidence
+from kafka_replication.spark.checks.parity import evidence
 from tests.model.incremental import Incremental, wrong
 from tests.model.machine import UNTIL_FOUND, run
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from components.kafka.offset_syncs import SyncHistory
-from spark.checks.offsets import next_records, translation
-from spark.checks.offsets.translation import Candidates
+from kafka_replication.components.kafka.offset_syncs import SyncHistory
+from kafka_replication.spark.checks.offsets import next_records, translation
+from kafka_replication.spark.checks.offsets.translation import Candidates
 from tests.model import machine
 from tests.model.machine import UNTIL_FOUND, Offsets, run
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from components.kafka.exact_positions import SourceWalk
-from components.kafka.return_positions import FlowBackStart, PartitionBack, flow_back_start
-from infra.operate.move import flow_back, positions
+from kafka_replication.components.kafka.exact_positions import SourceWalk
+from kafka_replication.components.kafka.return_positions import FlowBackStart, PartitionBack, flow_back_start
+from kafka_replication.infra.operate.move import flow_back, positions
 from tests.model.machine import UNTIL_FOUND, run
 from tests.model.night_machine import Night
 from tests.model.return_machine import Return

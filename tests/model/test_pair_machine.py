@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from spark.checks.parity import differences
-from spark.checks.parity.first_pass import FirstPass
+from kafka_replication.spark.checks.parity import differences
+from kafka_replication.spark.checks.parity.first_pass import FirstPass
 from tests.model import pair_machine
 from tests.model.machine import UNTIL_FOUND, run
 from tests.model.pair_machine import Marks

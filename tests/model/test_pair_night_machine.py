@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from components.kafka import pair_positions
-from components.kafka.exact_positions import PartitionPositions, exact_positions
-from components.kafka.pair_positions import PairSides
-from infra.operate.move import positions
+from kafka_replication.components.kafka import pair_positions
+from kafka_replication.components.kafka.exact_positions import PartitionPositions, exact_positions
+from kafka_replication.components.kafka.pair_positions import PairSides
+from kafka_replication.infra.operate.move import positions
 from tests.model.machine import UNTIL_FOUND, run
 from tests.model.pair_night_machine import PairNight
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from components.kafka.mirror_records import OffsetSync
-from components.kafka.positions import OffsetRange
-from spark.checks import retention
-from spark.checks.parity import excuses, meanings
-from spark.checks.parity.differences import COPIED_AT_END, Difference, Sides
-from spark.checks.retention import Replicated, Unequal
+from kafka_replication.components.kafka.mirror_records import OffsetSync
+from kafka_replication.components.kafka.positions import OffsetRange
+from kafka_replication.spark.checks import retention
+from kafka_replication.spark.checks.parity import excuses, meanings
+from kafka_replication.spark.checks.parity.differences import COPIED_AT_END, Difference, Sides
+from kafka_replication.spark.checks.retention import Replicated, Unequal
 from tests.model import logs
 from tests.model.machine import UNTIL_FOUND, run
 from tests.model.parity_machine import Parity

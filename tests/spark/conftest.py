@@ -5,12 +5,12 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from components.contract.parameters import FlowParameters
-from components.contract.report import Depth, FlowOutcome
-from infra.local.endpoints import Endpoints
-from spark.job import Options, check_flow
-from spark.read.credentials import resolver
-from spark.read.sessions import Spark
+from kafka_replication.components.contract.parameters import FlowParameters
+from kafka_replication.components.contract.report import Depth, FlowOutcome
+from kafka_replication.infra.local.endpoints import Endpoints
+from kafka_replication.spark.job import Options, check_flow
+from kafka_replication.spark.read.credentials import resolver
+from kafka_replication.spark.read.sessions import Spark
 from tests.spark.outcomes import Check, CheckWhile, Doing
 from tests.spark.ranges_read import Ranges, ranges_read
 from tests.spark.scenes import passwords

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from components.contract.parameters import FlowParameters
+from kafka_replication.components.contract.parameters import FlowParameters
 
 Json = dict[str, Any]
 

@@ -3,7 +3,7 @@
 import struct
 from typing import NamedTuple
 
-from components.kafka.positions import TopicPartition
+from kafka_replication.components.kafka.positions import TopicPartition
 
 
 class Written(NamedTuple):

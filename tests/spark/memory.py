@@ -4,11 +4,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from components.clients.reader import TopicDescription
-from components.clients.streams import KafkaRecord, layers
-from components.contract.parameters import FlowParameters
-from components.kafka.positions import OffsetRange, TopicPartition
-from spark.read.flows import FlowCluster, OpenFlow
+from kafka_replication.components.clients.reader import TopicDescription
+from kafka_replication.components.clients.streams import KafkaRecord, layers
+from kafka_replication.components.contract.parameters import FlowParameters
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.spark.read.flows import FlowCluster, OpenFlow
 from tests.spark import forging
 from tests.spark.documents import a_flow
 

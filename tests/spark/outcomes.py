@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from components.contract.parameters import FlowParameters
-from components.contract.report import CheckOutcome, FindingSeverity, FlowOutcome
+from kafka_replication.components.contract.parameters import FlowParameters
+from kafka_replication.components.contract.report import CheckOutcome, FindingSeverity, FlowOutcome
 
 Doing = Callable[[], None]
 #: The job for a flow; something is done at the first step whose name contains a text.

@@ -10,9 +10,9 @@ from typing import cast
 from confluent_kafka import Consumer
 from confluent_kafka import TopicPartition as KafkaPartition
 
-from components.contract.parameters import FlowParameters
-from infra.local.endpoints import Endpoints, Region
-from infra.local.traffic import create_topics
+from kafka_replication.components.contract.parameters import FlowParameters
+from kafka_replication.infra.local.endpoints import Endpoints, Region
+from kafka_replication.infra.local.traffic import create_topics
 from tests.spark.documents import Json, a_pair
 from tests.spark.scenes import CALL_SECONDS, Headers, cluster_document, produce
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from components.clients.reader import KafkaReader
-from components.clients.streams import KafkaRecord
-from components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.components.clients.reader import KafkaReader
+from kafka_replication.components.clients.streams import KafkaRecord
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
 
 Ranges = list[OffsetRange]
 

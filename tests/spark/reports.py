@@ -1,6 +1,6 @@
 """Reports as the job writes them: two regions where everything is proven, and three where much is not."""
 
-from components.contract.report import (
+from kafka_replication.components.contract.report import (
     CheckName,
     CheckOutcome,
     Coverage,

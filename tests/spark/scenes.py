@@ -13,9 +13,9 @@ from confluent_kafka import Producer
 from confluent_kafka import TopicPartition as KafkaPartition
 from confluent_kafka.admin import AdminClient, DeletedRecords  # type: ignore[attr-defined]  # not in its stubs
 
-from components.contract.parameters import FlowParameters
-from infra.local.endpoints import Endpoints, Region
-from infra.local.traffic import create_topics
+from kafka_replication.components.contract.parameters import FlowParameters
+from kafka_replication.infra.local.endpoints import Endpoints, Region
+from kafka_replication.infra.local.traffic import create_topics
 from tests.commits import commit
 from tests.spark import forging
 from tests.spark.documents import Json, a_flow_document

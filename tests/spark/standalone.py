@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pyspark
 
-from infra.local.parts import processes
-from infra.local.parts.processes import ProcessRecord
-from infra.machine.jdk import find_jdk
-from infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.infra.local.parts import processes
+from kafka_replication.infra.local.parts.processes import ProcessRecord
+from kafka_replication.infra.machine.jdk import find_jdk
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 
 SPARK_HOME = Path(pyspark.__file__).parent
 LOOPBACK = "127.0.0.1"

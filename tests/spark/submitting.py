@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pyspark
 
-from components.contract.parameters import FlowParameters
-from infra.local.endpoints import Endpoints
-from infra.machine.jdk import find_jdk
+from kafka_replication.components.contract.parameters import FlowParameters
+from kafka_replication.infra.local.endpoints import Endpoints
+from kafka_replication.infra.machine.jdk import find_jdk
+from kafka_replication.infra.machine.paths import TOP
 from tests.repository import ROOT
 from tests.spark.scenes import passwords
 
@@ -53,9 +54,10 @@ def pack(folder: Path) -> Path:
     recipe = next(line for line in README.splitlines() if line.startswith("$ git archive"))
     packed = recipe.split(" HEAD ")[1].split()
     with zipfile.ZipFile(folder / "replication-job.zip", "w") as archive:
+        archive.write(ROOT / TOP, "kafka_replication/__init__.py")
         for source in (path for each in packed for path in [ROOT / each, *(ROOT / each).rglob("*")]):
             if source.is_file() and "__pycache__" not in source.parts:
-                archive.write(source, source.relative_to(ROOT))
+                archive.write(source, Path("kafka_replication") / source.relative_to(ROOT))
     shutil.copy(JOB, folder)
     return folder
 

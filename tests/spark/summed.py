@@ -3,7 +3,7 @@
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812
 
-from spark.read.digests import SOURCE, TARGET, sums_by_side
+from kafka_replication.spark.read.digests import SOURCE, TARGET, sums_by_side
 
 
 def sums_of_sides(digests: DataFrame) -> list[Row]:

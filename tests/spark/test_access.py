@@ -5,12 +5,12 @@ from typing import Any, cast
 
 import pytest
 
-from components.clients.errors import ClusterError
-from components.contract.parameters import AclParameters, ClusterParameters
-from components.contract.report import CheckOutcome, Coverage, FindingSeverity, Verdict, accepting
-from components.kafka.acls import AclEntry, Need
-from spark.checks.access import ClusterAccess, cut_bundle, needs_of, outcome
-from spark.read.flows import FlowCluster
+from kafka_replication.components.clients.errors import ClusterError
+from kafka_replication.components.contract.parameters import AclParameters, ClusterParameters
+from kafka_replication.components.contract.report import CheckOutcome, Coverage, FindingSeverity, Verdict, accepting
+from kafka_replication.components.kafka.acls import AclEntry, Need
+from kafka_replication.spark.checks.access import ClusterAccess, cut_bundle, needs_of, outcome
+from kafka_replication.spark.read.flows import FlowCluster
 from tests.spark.documents import a_cluster
 
 USER = "User:mirror"

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from components.contract.report import Verdict
-from infra.local.endpoints import Endpoints
-from infra.local.traffic import create_topics
-from spark.checks import heartbeats
+from kafka_replication.components.contract.report import Verdict
+from kafka_replication.infra.local.endpoints import Endpoints
+from kafka_replication.infra.local.traffic import create_topics
+from kafka_replication.spark.checks import heartbeats
 from tests.spark import forging
 from tests.spark.outcomes import Check, CheckWhile, failures, named
 from tests.spark.scenes import Scene, produce

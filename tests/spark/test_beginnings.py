@@ -4,19 +4,19 @@ from typing import Any
 
 import pytest
 
-from components.contract.report import FindingSeverity
-from components.kafka.mirror_records import OffsetSync
-from components.kafka.offset_syncs import SyncHistory
-from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.offsets.checkpoints import Patience, position_findings
-from spark.checks.offsets.translation import Position
-from spark.checks.parity.causes import arrived, known_starts, owed_ends, without_start
-from spark.checks.parity.differences import Difference, Sides
-from spark.checks.parity.findings import final_partitions, parity_findings, totals
-from spark.checks.parity.first_pass import FirstPass
-from spark.checks.parity.sums import Sums
-from spark.checks.retention import Replicated, losses
-from spark.report.remedies import advice
+from kafka_replication.components.contract.report import FindingSeverity
+from kafka_replication.components.kafka.mirror_records import OffsetSync
+from kafka_replication.components.kafka.offset_syncs import SyncHistory
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.spark.checks.offsets.checkpoints import Patience, position_findings
+from kafka_replication.spark.checks.offsets.translation import Position
+from kafka_replication.spark.checks.parity.causes import arrived, known_starts, owed_ends, without_start
+from kafka_replication.spark.checks.parity.differences import Difference, Sides
+from kafka_replication.spark.checks.parity.findings import final_partitions, parity_findings, totals
+from kafka_replication.spark.checks.parity.first_pass import FirstPass
+from kafka_replication.spark.checks.parity.sums import Sums
+from kafka_replication.spark.checks.retention import Replicated, losses
+from kafka_replication.spark.report.remedies import advice
 from tests.spark.documents import a_flow, a_pair
 
 ORDERS = TopicPartition("orders", 0)

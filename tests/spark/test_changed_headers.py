@@ -3,12 +3,12 @@
 import pytest
 from pyspark.sql import SparkSession
 
-from components.contract.report import Verdict
-from components.kafka.record_forms import Step
-from components.kafka.transform_chains import Effects, known_effects
-from infra.local.endpoints import Endpoints
-from spark.read import digests
-from spark.read.digests import SOURCE
+from kafka_replication.components.contract.report import Verdict
+from kafka_replication.components.kafka.record_forms import Step
+from kafka_replication.components.kafka.transform_chains import Effects, known_effects
+from kafka_replication.infra.local.endpoints import Endpoints
+from kafka_replication.spark.read import digests
+from kafka_replication.spark.read.digests import SOURCE
 from tests.spark.documents import a_flow
 from tests.spark.outcomes import Check, codes_of, named
 from tests.spark.scenes import Headers, Scene, produce

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from components.contract.published_verdict import History, PastVerdict
-from components.contract.report import CheckName, error
-from spark.report.charts import HEIGHT, WIDTH, Chart, charts, nice_step
-from spark.report.failover import past_verdict
-from spark.report.page import page
+from kafka_replication.components.contract.published_verdict import History, PastVerdict
+from kafka_replication.components.contract.report import CheckName, error
+from kafka_replication.spark.report.charts import HEIGHT, WIDTH, Chart, charts, nice_step
+from kafka_replication.spark.report.failover import past_verdict
+from kafka_replication.spark.report.page import page
 from tests.spark.reports import a_report, flow
 from tests.spark.test_page import HOSTILE, Parsed
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from components.kafka.positions import TopicPartition
-from infra.local.endpoints import Endpoints
-from spark.checks.offsets.readings import CheckpointsRead, read_checkpoints
-from spark.read.credentials import resolver
-from spark.read.flows import open_flow
-from spark.read.sessions import Spark
+from kafka_replication.components.kafka.positions import TopicPartition
+from kafka_replication.infra.local.endpoints import Endpoints
+from kafka_replication.spark.checks.offsets.readings import CheckpointsRead, read_checkpoints
+from kafka_replication.spark.read.credentials import resolver
+from kafka_replication.spark.read.flows import open_flow
+from kafka_replication.spark.read.sessions import Spark
 from tests.spark.ranges_read import Ranges
 from tests.spark.scenes import Scene, produce
 from tests.spark.test_recreated import make_anew

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from components.contract.parameters import ConnectorParameters
-from components.contract.report import CheckOutcome, Verdict, accepting
-from components.contract.temporary_states import ANNOTATION, TemporaryState, annotation_value
-from components.kafka.connectors import ConnectorRole
-from components.render.job_parameters import flow_parameters
-from spark.checks.connectors import Object, judge, judge_when_reported
+from kafka_replication.components.contract.parameters import ConnectorParameters
+from kafka_replication.components.contract.report import CheckOutcome, Verdict, accepting
+from kafka_replication.components.contract.temporary_states import ANNOTATION, TemporaryState, annotation_value
+from kafka_replication.components.kafka.connectors import ConnectorRole
+from kafka_replication.components.render.job_parameters import flow_parameters
+from kafka_replication.spark.checks.connectors import Object, judge, judge_when_reported
 from tests.builders import a_resolved_flow
 
 TRACE = """org.apache.kafka.connect.errors.ConnectException: cannot start

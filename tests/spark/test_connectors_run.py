@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from components.render.job_parameters import flow_parameters
-from spark.checks.connectors import Object
-from spark.read import kubernetes
-from spark.read.kubernetes import await_connectors, settled
+from kafka_replication.components.render.job_parameters import flow_parameters
+from kafka_replication.spark.checks.connectors import Object
+from kafka_replication.spark.read import kubernetes
+from kafka_replication.spark.read.kubernetes import await_connectors, settled
 from tests.builders import a_resolved_flow
 
 READY = [{"type": "Ready", "status": "True"}]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from components.contract.published_verdict import read_verdict, verdict_data
-from components.contract.report import (
+from kafka_replication.components.contract.published_verdict import read_verdict, verdict_data
+from kafka_replication.components.contract.report import (
     ACCEPTABLE,
     NOT_ACCEPTABLE,
     CheckName,
@@ -16,9 +16,9 @@ from components.contract.report import (
     error,
     fail,
 )
-from infra.deploy.promotion.rule.evidence import proof_of
-from spark.report.printing import report_text
-from spark.report.remedies import REMEDIES, with_remedies
+from kafka_replication.infra.deploy.promotion.rule.evidence import proof_of
+from kafka_replication.spark.report.printing import report_text
+from kafka_replication.spark.report.remedies import REMEDIES, with_remedies
 from tests.spark.documents import a_flow
 from tests.spark.test_remedies import codes_in_the_checks
 from tests.spark.test_report import a_report

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from components.contract.parameters import ClusterParameters, CredentialReference
-from components.contract.problems import CannotRunError
-from spark.read.credentials import ClientOptions, Secret, client_options, resolver
+from kafka_replication.components.contract.parameters import ClusterParameters, CredentialReference
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.spark.read.credentials import ClientOptions, Secret, client_options, resolver
 from tests.spark.documents import a_cluster
 
 CERTIFICATE = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----"

@@ -3,8 +3,8 @@
 import pytest
 from confluent_kafka.admin import AdminClient
 
-from components.contract.report import Verdict
-from infra.local.endpoints import Endpoints, Region
+from kafka_replication.components.contract.report import Verdict
+from kafka_replication.infra.local.endpoints import Endpoints, Region
 from tests.spark.outcomes import CheckWhile, named
 from tests.spark.scenes import CALL_SECONDS, Scene
 

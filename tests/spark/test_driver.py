@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from components.render.validation_jobs import APPLICATION
-from spark import command_line, driver
-from spark.driver import main, session_options, stored_properties
-from spark.read.sessions import SessionOptions
+from kafka_replication.components.render.validation_jobs import APPLICATION
+from kafka_replication.spark import command_line, driver
+from kafka_replication.spark.driver import main, session_options, stored_properties
+from kafka_replication.spark.read.sessions import SessionOptions
 
 #: As java.util.Properties stores them.
 STORED = r"""#Java properties built from Kubernetes config map with name: spark-drv-8d6adca20efdea98-conf-map

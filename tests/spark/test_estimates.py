@@ -4,7 +4,7 @@ import re
 
 from pyspark.sql import SparkSession
 
-from spark.read.frames import estimate, estimates
+from kafka_replication.spark.read.frames import estimate, estimates
 
 
 def test_the_remaining_time_is_estimated_from_the_progress_so_far() -> None:

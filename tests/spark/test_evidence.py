@@ -10,11 +10,18 @@ from typing import Any
 
 import pytest
 
-from components.contract.evidence import EVIDENCE, ParityEvidence, Proven, ProvenTopic, packed_evidence, read_evidence
-from components.contract.published_verdict import verdict_data
-from components.contract.report import Finding, FindingSeverity, FlowOutcome, error
-from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.parity.evidence import (
+from kafka_replication.components.contract.evidence import (
+    EVIDENCE,
+    ParityEvidence,
+    Proven,
+    ProvenTopic,
+    packed_evidence,
+    read_evidence,
+)
+from kafka_replication.components.contract.published_verdict import verdict_data
+from kafka_replication.components.contract.report import Finding, FindingSeverity, FlowOutcome, error
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.spark.checks.parity.evidence import (
     OVERLAP,
     Earlier,
     TopicIdentity,
@@ -26,8 +33,8 @@ from spark.checks.parity.evidence import (
     why_not_flow,
     why_not_topic,
 )
-from spark.checks.parity.sums import Sums
-from spark.read.kubernetes import before_of
+from kafka_replication.spark.checks.parity.sums import Sums
+from kafka_replication.spark.read.kubernetes import before_of
 from tests.spark.documents import a_flow, a_pair
 from tests.spark.reports import flow, parity
 from tests.spark.test_published_verdict import MEBIBYTE, noise, size

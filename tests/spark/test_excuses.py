@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from components.kafka.mirror_records import OffsetSync
-from components.kafka.offset_syncs import SyncHistory
-from components.kafka.positions import OffsetRange
-from spark.checks.parity.differences import Difference, Sides
-from spark.checks.parity.excuses import with_surplus
-from spark.checks.parity.findings import parity_findings
+from kafka_replication.components.kafka.mirror_records import OffsetSync
+from kafka_replication.components.kafka.offset_syncs import SyncHistory
+from kafka_replication.components.kafka.positions import OffsetRange
+from kafka_replication.spark.checks.parity.differences import Difference, Sides
+from kafka_replication.spark.checks.parity.excuses import with_surplus
+from kafka_replication.spark.checks.parity.findings import parity_findings
 from tests.spark.test_parity_findings import ORDERS, sides
 
 ONE_TO_ONE = SyncHistory((OffsetSync(0, 0), OffsetSync(199, 199)))

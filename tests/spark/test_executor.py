@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from components.render.job_pods import EXECUTOR_COMMAND
-from spark.executor import executor_command
+from kafka_replication.components.render.job_pods import EXECUTOR_COMMAND
+from kafka_replication.spark.executor import executor_command
 from tests.repository import ROOT
 
 pytestmark = pytest.mark.process

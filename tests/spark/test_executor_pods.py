@@ -9,11 +9,11 @@ from kubernetes import client
 from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
-from components.contract.parameters import Parameters
-from components.contract.problems import CannotRunError
-from spark import job
-from spark.read import kubernetes, sessions
-from spark.read.sessions import SessionOptions, await_executors
+from kafka_replication.components.contract.parameters import Parameters
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.spark import job
+from kafka_replication.spark.read import kubernetes, sessions
+from kafka_replication.spark.read.sessions import SessionOptions, await_executors
 from tests.spark.documents import a_document
 
 CONF = {"spark.kubernetes.namespace": "mirror-orders"}

@@ -8,20 +8,20 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from components.clients.errors import ClusterErrors
-from components.clients.streams import KafkaRecord
-from components.contract.parameters import FlowParameters, GuardParameters
-from components.contract.report import Verdict
-from components.kafka.positions import OffsetRange, TopicPartition
-from infra.local.endpoints import Endpoints
-from spark.checks.parity import sums
-from spark.checks.parity.sums import BySide, Sums, are_few, record_sums, same_places
-from spark.job import Options, check_flow
-from spark.read import digests
-from spark.read.credentials import resolver
-from spark.read.digests import SOURCE, TARGET
-from spark.read.frames import LeftToSparkError
-from spark.read.sessions import Spark
+from kafka_replication.components.clients.errors import ClusterErrors
+from kafka_replication.components.clients.streams import KafkaRecord
+from kafka_replication.components.contract.parameters import FlowParameters, GuardParameters
+from kafka_replication.components.contract.report import Verdict
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.infra.local.endpoints import Endpoints
+from kafka_replication.spark.checks.parity import sums
+from kafka_replication.spark.checks.parity.sums import BySide, Sums, are_few, record_sums, same_places
+from kafka_replication.spark.job import Options, check_flow
+from kafka_replication.spark.read import digests
+from kafka_replication.spark.read.credentials import resolver
+from kafka_replication.spark.read.digests import SOURCE, TARGET
+from kafka_replication.spark.read.frames import LeftToSparkError
+from kafka_replication.spark.read.sessions import Spark
 from tests.spark.documents import a_flow_document
 from tests.spark.outcomes import Check
 from tests.spark.scenes import Scene

@@ -3,16 +3,21 @@
 import pytest
 from pyspark.sql import SparkSession
 
-from components.contract.parameters import DropsParameters
-from components.contract.report import FindingSeverity, Verdict
-from components.kafka.plugins import HAS_HEADER_KEY, KAFKA_TRANSFORMS, RECORD_IS_TOMBSTONE, TOPIC_NAME_MATCHES
-from components.kafka.record_forms import Step
-from components.kafka.transform_chains import Drops, DropsBy, Effects, Predicate, known_effects
-from infra.local.endpoints import Endpoints
-from spark.checks.parity.check import nothing_to_compare
-from spark.checks.parity.sums import Sums
-from spark.read import digests
-from spark.read.digests import COMPARED, FILTERED, SOURCE, TARGET
+from kafka_replication.components.contract.parameters import DropsParameters
+from kafka_replication.components.contract.report import FindingSeverity, Verdict
+from kafka_replication.components.kafka.plugins import (
+    HAS_HEADER_KEY,
+    KAFKA_TRANSFORMS,
+    RECORD_IS_TOMBSTONE,
+    TOPIC_NAME_MATCHES,
+)
+from kafka_replication.components.kafka.record_forms import Step
+from kafka_replication.components.kafka.transform_chains import Drops, DropsBy, Effects, Predicate, known_effects
+from kafka_replication.infra.local.endpoints import Endpoints
+from kafka_replication.spark.checks.parity.check import nothing_to_compare
+from kafka_replication.spark.checks.parity.sums import Sums
+from kafka_replication.spark.read import digests
+from kafka_replication.spark.read.digests import COMPARED, FILTERED, SOURCE, TARGET
 from tests.spark.documents import a_flow
 from tests.spark.outcomes import Check, codes_of, named
 from tests.spark.scenes import Headers, Scene, produce

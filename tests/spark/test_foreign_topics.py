@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from components.contract.report import FindingSeverity
-from spark.checks.topics import colliding_names, foreign_topic_findings, left_out, long_names
+from kafka_replication.components.contract.report import FindingSeverity
+from kafka_replication.spark.checks.topics import colliding_names, foreign_topic_findings, left_out, long_names
 from tests.spark.documents import a_flow
 
 IDENTITY: dict[str, Any] = {"policy": "identity"}

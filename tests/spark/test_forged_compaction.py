@@ -2,12 +2,12 @@
 
 import pytest
 
-from components.clients.reader import KafkaReader
-from components.contract.report import Verdict
-from components.kafka.positions import TopicPartition
-from infra.local.endpoints import Endpoints, Region
-from infra.local.traffic import create_topics
-from infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.components.clients.reader import KafkaReader
+from kafka_replication.components.contract.report import Verdict
+from kafka_replication.components.kafka.positions import TopicPartition
+from kafka_replication.infra.local.endpoints import Endpoints, Region
+from kafka_replication.infra.local.traffic import create_topics
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 from tests.spark.outcomes import Check, named
 from tests.spark.scenes import CALL_SECONDS, Headers, Scene, produce
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import pytest
 from confluent_kafka import Consumer
 
-from components.contract.report import CheckOutcome, FindingSeverity, Verdict
-from infra.local.endpoints import Endpoints
-from infra.local.traffic import create_topics
-from infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.components.contract.report import CheckOutcome, FindingSeverity, Verdict
+from kafka_replication.infra.local.endpoints import Endpoints
+from kafka_replication.infra.local.traffic import create_topics
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 from tests.spark.outcomes import Check, CheckWhile, codes_of, failures, named
 from tests.spark.scenes import CALL_SECONDS, RECORDS, Scene, produce, remove_records
 

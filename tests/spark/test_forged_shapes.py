@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
 
-from components.contract.report import FindingSeverity, Verdict
-from infra.local.endpoints import Endpoints
-from infra.local.traffic import create_topics, end_offsets
-from infra.machine.waiting import NotYetError, wait_for
-from spark.report.failover import failover_of
+from kafka_replication.components.contract.report import FindingSeverity, Verdict
+from kafka_replication.infra.local.endpoints import Endpoints
+from kafka_replication.infra.local.traffic import create_topics, end_offsets
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.spark.report.failover import failover_of
 from tests.spark.documents import a_guard, without_offset_syncs
 from tests.spark.outcomes import Check, failures, named
 from tests.spark.pair_scenes import RECORDS, PairScene, Row, copying

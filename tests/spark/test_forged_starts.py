@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 import pytest
 
-from components.contract.report import FlowOutcome, Verdict
-from infra.local.endpoints import Endpoints
+from kafka_replication.components.contract.report import FlowOutcome, Verdict
+from kafka_replication.infra.local.endpoints import Endpoints
 from tests.spark.outcomes import Check, codes_of, failures, named
 from tests.spark.scenes import Scene, remove_records
 

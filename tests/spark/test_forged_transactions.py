@@ -6,10 +6,10 @@ import pytest
 from confluent_kafka import Consumer
 from confluent_kafka import TopicPartition as KafkaPartition
 
-from components.contract.report import FlowOutcome
-from infra.local.endpoints import Endpoints
-from infra.local.traffic import create_topics
-from infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.components.contract.report import FlowOutcome
+from kafka_replication.infra.local.endpoints import Endpoints
+from kafka_replication.infra.local.traffic import create_topics
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 from tests.spark.outcomes import Check, codes_of, failures, named
 from tests.spark.scenes import CALL_SECONDS, Headers, Scene, produce, remove_records, transaction
 

@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from components.contract.report import FindingSeverity
-from components.kafka.mirror_records import Checkpoint, latest_checkpoints
-from components.kafka.positions import TopicPartition
-from spark.checks.offsets.check import no_checkpoints, unjudged_records, without_copies
-from spark.checks.offsets.translation import Position
+from kafka_replication.components.contract.report import FindingSeverity
+from kafka_replication.components.kafka.mirror_records import Checkpoint, latest_checkpoints
+from kafka_replication.components.kafka.positions import TopicPartition
+from kafka_replication.spark.checks.offsets.check import no_checkpoints, unjudged_records, without_copies
+from kafka_replication.spark.checks.offsets.translation import Position
 from tests.spark.documents import a_flow, a_pair
 from tests.spark.forging import written
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from components.contract.report import Coverage, FindingSeverity, Verdict
-from components.kafka.positions import TopicPartition
-from spark.checks.offsets.check import nothing_to_translate, with_findings
-from spark.checks.offsets.group_types import OtherGroups, not_translated, other_groups
-from spark.report.remedies import with_remedies
+from kafka_replication.components.contract.report import Coverage, FindingSeverity, Verdict
+from kafka_replication.components.kafka.positions import TopicPartition
+from kafka_replication.spark.checks.offsets.check import nothing_to_translate, with_findings
+from kafka_replication.spark.checks.offsets.group_types import OtherGroups, not_translated, other_groups
+from kafka_replication.spark.report.remedies import with_remedies
 from tests.spark.documents import a_flow
 
 ORDERS, PAYMENTS = TopicPartition("orders", 0), TopicPartition("payments", 0)

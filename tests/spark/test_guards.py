@@ -8,10 +8,10 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from components.contract.parameters import GuardParameters
-from spark.read import digests
-from spark.read.digests import ASIDE, COMPARED, LOOPED, SOURCE, TARGET, compared_headers, role_of
-from spark.read.pairs import differing_records, paired
+from kafka_replication.components.contract.parameters import GuardParameters
+from kafka_replication.spark.read import digests
+from kafka_replication.spark.read.digests import ASIDE, COMPARED, LOOPED, SOURCE, TARGET, compared_headers, role_of
+from kafka_replication.spark.read.pairs import differing_records, paired
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 GUARD = GuardParameters(filter="from-west", mark="from-east")

@@ -4,11 +4,11 @@ import time
 
 import pytest
 
-from components.contract.report import CheckOutcome, Verdict
-from infra.local.endpoints import Endpoints
-from infra.local.traffic import create_topics
-from spark.checks import heartbeats
-from spark.checks.heartbeats import (
+from kafka_replication.components.contract.report import CheckOutcome, Verdict
+from kafka_replication.infra.local.endpoints import Endpoints
+from kafka_replication.infra.local.traffic import create_topics
+from kafka_replication.spark.checks import heartbeats
+from kafka_replication.spark.checks.heartbeats import (
     HeartbeatArrival,
     Observation,
     gaps_ms,

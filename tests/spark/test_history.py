@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from components.contract.published_verdict import (
+from kafka_replication.components.contract.published_verdict import (
     HISTORY,
     KEPT,
     MOST_BYTES,
@@ -20,9 +20,9 @@ from components.contract.published_verdict import (
     packed_history,
     read_history,
 )
-from components.contract.report import CheckName, Depth, Verdict, error, fail
-from spark.report.failover import past_verdict
-from spark.report.publish import config_map
+from kafka_replication.components.contract.report import CheckName, Depth, Verdict, error, fail
+from kafka_replication.spark.report.failover import past_verdict
+from kafka_replication.spark.report.publish import config_map
 from tests.spark.reports import flow, heartbeats, offsets, parity
 from tests.spark.test_published_verdict import MEBIBYTE, noise, outcome, size
 

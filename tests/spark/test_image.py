@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from components.render.job_pods import COMMAND, EXECUTOR_COMMAND
-from infra.machine.jdk import find_jdk
-from infra.machine.toolchain import SPARK, ensure_jars
+from kafka_replication.components.render.job_pods import COMMAND, EXECUTOR_COMMAND
+from kafka_replication.infra.machine.jdk import find_jdk
+from kafka_replication.infra.machine.toolchain import SPARK, ensure_jars
 from tests import job_image
 from tests.repository import ROOT
 
@@ -25,7 +25,8 @@ def test_the_requirements_of_the_image_are_up_to_date() -> None:
 
 def test_the_job_imports_nothing_that_the_image_lacks(tmp_path: Path) -> None:
     """The image installs only the distributions in its requirements."""
-    program = "import sys, spark.validate, spark.command_line, spark.report.page; print(*sys.modules)"
+    modules = ", ".join(f"kafka_replication.spark.{name}" for name in ("validate", "command_line", "report.page"))
+    program = f"import sys, {modules}; print(*sys.modules)"
     answer = subprocess.run(
         [sys.executable, "-c", program],
         cwd=ROOT,
@@ -34,7 +35,7 @@ def test_the_job_imports_nothing_that_the_image_lacks(tmp_path: Path) -> None:
         check=True,
         env={"HOME": str(tmp_path)},
     )
-    loaded = {name.partition(".")[0] for name in answer.stdout.split()}
+    loaded = {name.removeprefix("kafka_replication.").partition(".")[0] for name in answer.stdout.split()}
     assert not loaded & {"infra", "pulumi", "typer", "httpx", "psutil", "cryptography", "grpc"}
 
 

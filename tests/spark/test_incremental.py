@@ -15,12 +15,12 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # not in its 
 )
 from kubernetes import client, config
 
-from components.contract.report import CheckOutcome, Depth, FlowOutcome, Report, Verdict
-from infra.local.endpoints import Endpoints, Region
-from spark.job import Options, check_flow
-from spark.read.credentials import resolver
-from spark.read.sessions import Spark
-from spark.report.publish import publish
+from kafka_replication.components.contract.report import CheckOutcome, Depth, FlowOutcome, Report, Verdict
+from kafka_replication.infra.local.endpoints import Endpoints, Region
+from kafka_replication.spark.job import Options, check_flow
+from kafka_replication.spark.read.credentials import resolver
+from kafka_replication.spark.read.sessions import Spark
+from kafka_replication.spark.report.publish import publish
 from tests.spark.outcomes import Check, codes_of, named
 from tests.spark.scenes import CALL_SECONDS, Scene, new_producer, remove_records, transaction
 from tests.spark.test_recreated import make_anew

@@ -10,8 +10,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from infra.machine.jdk import find_jdk
-from infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.infra.machine.jdk import find_jdk
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 from tests.repository import ROOT
 from tests.spark.documents import a_cluster, a_document, a_flow_document
 

@@ -5,18 +5,18 @@ import time
 from confluent_kafka import Consumer, TopicPartition
 from kubernetes import client, config
 
-from components.clients.reader import KafkaReader
-from components.contract.evidence import read_positions
-from components.contract.published_verdict import config_map_name
-from components.contract.report import Depth, FlowOutcome, Report, Verdict
-from components.kafka.proven_positions import ProvenPosition, Span
-from infra.local.endpoints import Endpoints
-from infra.operate.move.disaster import Silence, disaster_plan, read_target
-from spark.job import Options, check_flow
-from spark.read.credentials import resolver
-from spark.read.kubernetes import published_data
-from spark.read.sessions import Spark
-from spark.report.publish import publish
+from kafka_replication.components.clients.reader import KafkaReader
+from kafka_replication.components.contract.evidence import read_positions
+from kafka_replication.components.contract.published_verdict import config_map_name
+from kafka_replication.components.contract.report import Depth, FlowOutcome, Report, Verdict
+from kafka_replication.components.kafka.proven_positions import ProvenPosition, Span
+from kafka_replication.infra.local.endpoints import Endpoints
+from kafka_replication.infra.operate.move.disaster import Silence, disaster_plan, read_target
+from kafka_replication.spark.job import Options, check_flow
+from kafka_replication.spark.read.credentials import resolver
+from kafka_replication.spark.read.kubernetes import published_data
+from kafka_replication.spark.read.sessions import Spark
+from kafka_replication.spark.report.publish import publish
 from tests.spark.outcomes import Check
 from tests.spark.scenes import CALL_SECONDS, Scene
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from components.contract.evidence import (
+from kafka_replication.components.contract.evidence import (
     POSITIONS,
     Proven,
     PublishedPositions,
@@ -18,15 +18,22 @@ from components.contract.evidence import (
     packed_positions,
     read_positions,
 )
-from components.contract.published_verdict import entries
-from components.contract.report import CheckOutcome, Finding, FindingSeverity, FlowOutcome, error, fail
-from components.kafka.positions import OffsetRange, TopicPartition
-from components.kafka.proven_positions import ProvenPosition, Span
-from spark.checks.parity.evidence import TopicIdentity
-from spark.checks.parity.first_pass import FirstPass
-from spark.checks.parity.proven import positions_to_publish, spans
-from spark.checks.parity.sums import Sums
-from spark.report.publish import config_map
+from kafka_replication.components.contract.published_verdict import entries
+from kafka_replication.components.contract.report import (
+    CheckOutcome,
+    Finding,
+    FindingSeverity,
+    FlowOutcome,
+    error,
+    fail,
+)
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.components.kafka.proven_positions import ProvenPosition, Span
+from kafka_replication.spark.checks.parity.evidence import TopicIdentity
+from kafka_replication.spark.checks.parity.first_pass import FirstPass
+from kafka_replication.spark.checks.parity.proven import positions_to_publish, spans
+from kafka_replication.spark.checks.parity.sums import Sums
+from kafka_replication.spark.report.publish import config_map
 from tests.spark.documents import a_flow
 from tests.spark.reports import flow, offsets, parity
 from tests.spark.test_published_verdict import MEBIBYTE, noise, size

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from kubernetes.config import kube_config
 
-from components.contract.problems import CannotRunError
-from spark.read.kubernetes import api_client
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.spark.read.kubernetes import api_client
 
 
 def test_without_a_kubeconfig_the_error_says_to_set_the_variable_kubeconfig(

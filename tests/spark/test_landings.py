@@ -2,9 +2,9 @@
 
 import pytest
 
-from components.kafka.mirror_records import Checkpoint
-from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.offsets.translation import (
+from kafka_replication.components.kafka.mirror_records import Checkpoint
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.spark.checks.offsets.translation import (
     Around,
     Candidates,
     Position,

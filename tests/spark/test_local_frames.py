@@ -5,7 +5,7 @@ from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from spark.read.frames import frame_of, frame_of_json
+from kafka_replication.spark.read.frames import frame_of, frame_of_json
 
 SCHEMA = "topic string, partition int, at bigint"
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from components.contract.report import FindingSeverity
-from components.kafka.cycles import Cycle
-from components.kafka.positions import TopicPartition
-from spark.checks.loops import Arrivals, Loop, judge, loop_findings
-from spark.read.digests import SOURCE, TARGET
+from kafka_replication.components.contract.report import FindingSeverity
+from kafka_replication.components.kafka.cycles import Cycle
+from kafka_replication.components.kafka.positions import TopicPartition
+from kafka_replication.spark.checks.loops import Arrivals, Loop, judge, loop_findings
+from kafka_replication.spark.read.digests import SOURCE, TARGET
 from tests.spark.documents import a_pair
 
 LEDGER = TopicPartition("ledger", 0)

@@ -5,13 +5,13 @@ from datetime import UTC, datetime
 import pytest
 from pyspark.sql import SparkSession
 
-from components.contract.parameters import GuardParameters
-from components.kafka.positions import TopicPartition
-from spark.checks.loops import mark_findings
-from spark.checks.parity.differences import Difference
-from spark.read import digests
-from spark.read.digests import SOURCE, TARGET
-from spark.read.pairs import MARKED_ON_SOURCE, MARKED_ON_TARGET, WENT_ROUND, marked_elsewhere
+from kafka_replication.components.contract.parameters import GuardParameters
+from kafka_replication.components.kafka.positions import TopicPartition
+from kafka_replication.spark.checks.loops import mark_findings
+from kafka_replication.spark.checks.parity.differences import Difference
+from kafka_replication.spark.read import digests
+from kafka_replication.spark.read.digests import SOURCE, TARGET
+from kafka_replication.spark.read.pairs import MARKED_ON_SOURCE, MARKED_ON_TARGET, WENT_ROUND, marked_elsewhere
 
 GUARD = GuardParameters(filter="from-west", mark="from-east")
 OUT, BACK = ("from-east", None), ("from-west", None)

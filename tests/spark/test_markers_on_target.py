@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
-from components.kafka.mirror_records import OffsetSync
-from components.kafka.offset_syncs import SyncHistory
-from spark.checks.offsets.check import check_offsets
-from spark.checks.offsets.readings import read_syncs
+from kafka_replication.components.kafka.mirror_records import OffsetSync
+from kafka_replication.components.kafka.offset_syncs import SyncHistory
+from kafka_replication.spark.checks.offsets.check import check_offsets
+from kafka_replication.spark.checks.offsets.readings import read_syncs
 from tests.spark.memory import ORDERS, MemoryFlow
 
 

@@ -7,9 +7,16 @@ from datetime import UTC, datetime
 
 from pyspark.sql import Row, SparkSession
 
-from spark.read import digests
-from spark.read.digests import COMPARED, PLACED_MODULUS, SOURCE, TARGET
-from spark.read.pairs import differing_records, marked_elsewhere, newest_by_key, out_of_turn, paired, reordered
+from kafka_replication.spark.read import digests
+from kafka_replication.spark.read.digests import COMPARED, PLACED_MODULUS, SOURCE, TARGET
+from kafka_replication.spark.read.pairs import (
+    differing_records,
+    marked_elsewhere,
+    newest_by_key,
+    out_of_turn,
+    paired,
+    reordered,
+)
 from tests.model import pair_machine
 from tests.model.logs import APART_MS, Log, by_key, differences, digest, is_tombstone, key_of, sums
 from tests.model.pair_machine import MARKS, OTHER, REGIONS, Pair

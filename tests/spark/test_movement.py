@@ -5,15 +5,15 @@ from typing import cast
 
 import pytest
 
-from components.clients.streams import KafkaRecord
-from components.contract.report import CheckName, CheckOutcome, FindingSeverity
-from components.kafka.mirror_records import OffsetSync, replicated_offsets
-from components.kafka.offset_syncs import SyncHistory
-from components.kafka.positions import TopicPartition
-from infra.local.endpoints import Endpoints
-from infra.local.traffic import create_topics
-from spark.checks.connector_progress import ConnectorProgress, read_progress, with_progress
-from spark.read.flows import OpenFlow
+from kafka_replication.components.clients.streams import KafkaRecord
+from kafka_replication.components.contract.report import CheckName, CheckOutcome, FindingSeverity
+from kafka_replication.components.kafka.mirror_records import OffsetSync, replicated_offsets
+from kafka_replication.components.kafka.offset_syncs import SyncHistory
+from kafka_replication.components.kafka.positions import TopicPartition
+from kafka_replication.infra.local.endpoints import Endpoints
+from kafka_replication.infra.local.traffic import create_topics
+from kafka_replication.spark.checks.connector_progress import ConnectorProgress, read_progress, with_progress
+from kafka_replication.spark.read.flows import OpenFlow
 from tests.spark.documents import a_flow
 from tests.spark.outcomes import Check, named
 from tests.spark.scenes import Headers, Scene, produce

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from spark.read.digests import ASIDE, COMPARED, SOURCE, TARGET
-from spark.read.pairs import newest_by_key
+from kafka_replication.spark.read.digests import ASIDE, COMPARED, SOURCE, TARGET
+from kafka_replication.spark.read.pairs import newest_by_key
 
 _DIGESTS = (
     "side string, role string, topic string, partition int, offset bigint, time_ms bigint, digest bigint, "

@@ -6,14 +6,14 @@ from typing import Any, cast
 
 import pytest
 
-from components.contract.report import error
-from components.kafka.mirror_records import Checkpoint
-from components.kafka.offset_syncs import SourceGuess
-from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.offsets.nearby import next_offsets
-from spark.checks.offsets.next_records import NextOffsets, Unproven, places_on_target, proof_by_next
-from spark.checks.offsets.translation import Position, PositionProof, RecordDigest, TranslatedRecord
-from spark.read.flows import FlowCluster
+from kafka_replication.components.contract.report import error
+from kafka_replication.components.kafka.mirror_records import Checkpoint
+from kafka_replication.components.kafka.offset_syncs import SourceGuess
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.spark.checks.offsets.nearby import next_offsets
+from kafka_replication.spark.checks.offsets.next_records import NextOffsets, Unproven, places_on_target, proof_by_next
+from kafka_replication.spark.checks.offsets.translation import Position, PositionProof, RecordDigest, TranslatedRecord
+from kafka_replication.spark.read.flows import FlowCluster
 
 
 def expired(committed: int = 60, source: tuple[int, int] = (50, 100), exact: bool = True) -> Unproven:

@@ -1,9 +1,9 @@
 """offsets-translate for a flow that has no offsets to translate."""
 
-from components.contract.report import Coverage, Verdict
-from components.kafka.mirror_records import Checkpoint, Checkpoints
-from components.kafka.positions import TopicPartition
-from spark.checks.offsets.check import nothing_to_translate, translated_groups
+from kafka_replication.components.contract.report import Coverage, Verdict
+from kafka_replication.components.kafka.mirror_records import Checkpoint, Checkpoints
+from kafka_replication.components.kafka.positions import TopicPartition
+from kafka_replication.spark.checks.offsets.check import nothing_to_translate, translated_groups
 from tests.spark.documents import a_flow
 
 

@@ -4,10 +4,10 @@ from contextlib import AbstractContextManager
 
 import pytest
 
-from components.contract.report import CheckOutcome, FindingSeverity, Verdict
-from components.kafka.positions import OffsetRange, TopicPartition
-from infra.local.endpoints import Endpoints, Region
-from spark.checks.parity.first_pass import open_transaction_findings, unread
+from kafka_replication.components.contract.report import CheckOutcome, FindingSeverity, Verdict
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.infra.local.endpoints import Endpoints, Region
+from kafka_replication.spark.checks.parity.first_pass import open_transaction_findings, unread
 from tests.spark.outcomes import Check, CheckWhile, Doing, codes_of, failures, named
 from tests.spark.scenes import RECORDS, Scene, transaction
 

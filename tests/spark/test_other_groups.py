@@ -1,8 +1,8 @@
 """The job on real streams and share groups, which MirrorMaker does not translate."""
 
-from components.clients.reader import KafkaReader
-from components.contract.report import Verdict
-from infra.local.endpoints import Endpoints
+from kafka_replication.components.clients.reader import KafkaReader
+from kafka_replication.components.contract.report import Verdict
+from kafka_replication.infra.local.endpoints import Endpoints
 from tests.other_groups import make_share_group, make_streams_group
 from tests.spark.outcomes import Check, named
 from tests.spark.scenes import Scene

@@ -10,11 +10,20 @@ from pathlib import Path
 
 import pytest
 
-from components.contract.report import ROWS, CheckName, CheckOutcome, Finding, Report, error, fail, note
-from spark.report import failover
-from spark.report.charts import flow_map
-from spark.report.page import page
-from spark.report.remedies import MARK
+from kafka_replication.components.contract.report import (
+    ROWS,
+    CheckName,
+    CheckOutcome,
+    Finding,
+    Report,
+    error,
+    fail,
+    note,
+)
+from kafka_replication.spark.report import failover
+from kafka_replication.spark.report.charts import flow_map
+from kafka_replication.spark.report.page import page
+from kafka_replication.spark.report.remedies import MARK
 from tests.spark.reports import a_report, flow, group, offsets, parity, proven, topic, troubled
 
 _VOID = {"meta", "link", "br", "img", "hr", "input"}

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from components.contract.published_verdict import History
-from components.contract.report import CheckName, FlowOutcome, Report
-from infra.machine.waiting import NotYetError, wait_for
-from spark.report.failover import past_verdict
-from spark.report.page import page
+from kafka_replication.components.contract.published_verdict import History
+from kafka_replication.components.contract.report import CheckName, FlowOutcome, Report
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.spark.report.failover import past_verdict
+from kafka_replication.spark.report.page import page
 from tests.spark.browser import Browser, running
 from tests.spark.reports import TIME, flow, group, heartbeats, offsets, troubled
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from components.contract.problems import CannotRunError
-from spark.command_line import chosen_flows, parse_document, read_document
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.spark.command_line import chosen_flows, parse_document, read_document
 from tests.spark.documents import a_cluster, a_document, a_flow_document
 
 A_PART = {"name": "bulk", "connector": "orders-source-bulk", "topics": ["logs-.*"]}

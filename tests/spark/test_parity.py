@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from components.contract.report import FindingSeverity
-from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.parity.check import counted, not_compared, nothing_to_compare
-from spark.checks.parity.differences import Difference
-from spark.checks.parity.findings import counted_partitions, final_partitions, totals
-from spark.checks.parity.first_pass import FirstPass, read_as_far
-from spark.checks.parity.sums import Sums, same_places
-from spark.checks.topics import absent_topics, young_topics
-from spark.read.digests import PLACED_MODULUS
+from kafka_replication.components.contract.report import FindingSeverity
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.spark.checks.parity.check import counted, not_compared, nothing_to_compare
+from kafka_replication.spark.checks.parity.differences import Difference
+from kafka_replication.spark.checks.parity.findings import counted_partitions, final_partitions, totals
+from kafka_replication.spark.checks.parity.first_pass import FirstPass, read_as_far
+from kafka_replication.spark.checks.parity.sums import Sums, same_places
+from kafka_replication.spark.checks.topics import absent_topics, young_topics
+from kafka_replication.spark.read.digests import PLACED_MODULUS
 
 LEDGER = TopicPartition("ledger", 0)
 

@@ -4,10 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from components.contract.report import FindingSeverity
-from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.parity.differences import Difference, Sides
-from spark.checks.parity.findings import parity_findings, parity_samples, unread_on_source, unread_on_target
+from kafka_replication.components.contract.report import FindingSeverity
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.spark.checks.parity.differences import Difference, Sides
+from kafka_replication.spark.checks.parity.findings import (
+    parity_findings,
+    parity_samples,
+    unread_on_source,
+    unread_on_target,
+)
 
 ORDERS = TopicPartition("orders", 0)
 

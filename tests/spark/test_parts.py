@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from components.contract.parameters import FlowParameters
-from components.contract.report import Verdict
-from spark.checks.division import behind, check_division, labels
+from kafka_replication.components.contract.parameters import FlowParameters
+from kafka_replication.components.contract.report import Verdict
+from kafka_replication.spark.checks.division import behind, check_division, labels
 from tests.spark.documents import Json, a_cluster, a_flow
 
 TOPICS = ["logs-a", "logs-b", "orders", "other"]

@@ -7,8 +7,8 @@ from datetime import datetime
 
 import pytest
 
-from components.contract.problems import CannotRunError
-from components.contract.published_verdict import (
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.contract.published_verdict import (
     BINARY,
     LEFT_OUT,
     PACKED,
@@ -18,7 +18,7 @@ from components.contract.published_verdict import (
     read_verdict,
     verdict_data,
 )
-from components.contract.report import (
+from kafka_replication.components.contract.report import (
     CheckName,
     CheckOutcome,
     Depth,
@@ -29,10 +29,10 @@ from components.contract.report import (
     error,
     fail,
 )
-from infra.deploy.promotion.rule.evidence import proof_of
-from infra.deploy.promotion.rule.rules import FlowState, StackState, reasons_against
-from infra.review.drift import topic_drift
-from spark.report.publish import config_map, stays
+from kafka_replication.infra.deploy.promotion.rule.evidence import proof_of
+from kafka_replication.infra.deploy.promotion.rule.rules import FlowState, StackState, reasons_against
+from kafka_replication.infra.review.drift import topic_drift
+from kafka_replication.spark.report.publish import config_map, stays
 from tests.spark.reports import flow, heartbeats, offsets, parity
 
 MEBIBYTE = 1024 * 1024

@@ -2,10 +2,10 @@
 
 import pytest
 
-from components.contract.report import CheckOutcome, Depth, FindingSeverity, Report, Verdict
-from infra.local.endpoints import Endpoints
-from spark.checks.parity import quick
-from spark.report.failover import headline
+from kafka_replication.components.contract.report import CheckOutcome, Depth, FindingSeverity, Report, Verdict
+from kafka_replication.infra.local.endpoints import Endpoints
+from kafka_replication.spark.checks.parity import quick
+from kafka_replication.spark.report.failover import headline
 from tests.spark.outcomes import Check, codes_of, named
 from tests.spark.pair_scenes import RECORDS, PairScene
 from tests.spark.scenes import Scene, produce, remove_records, transaction

@@ -7,16 +7,16 @@ import pytest
 from confluent_kafka.admin import AdminClient
 from kubernetes import client, config
 
-from components.contract.published_verdict import read_topic_ids
-from components.contract.report import FindingSeverity, FlowOutcome, Report, TopicIds
-from infra.local.endpoints import Endpoints, Region
-from infra.local.traffic import create_topics
-from infra.machine.waiting import NotYetError, wait_for
-from spark.checks.topics import known_ids, recreated_findings
-from spark.job import Options, check_flow
-from spark.read.credentials import resolver
-from spark.read.sessions import Spark
-from spark.report.publish import config_map, publish
+from kafka_replication.components.contract.published_verdict import read_topic_ids
+from kafka_replication.components.contract.report import FindingSeverity, FlowOutcome, Report, TopicIds
+from kafka_replication.infra.local.endpoints import Endpoints, Region
+from kafka_replication.infra.local.traffic import create_topics
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.spark.checks.topics import known_ids, recreated_findings
+from kafka_replication.spark.job import Options, check_flow
+from kafka_replication.spark.read.credentials import resolver
+from kafka_replication.spark.read.sessions import Spark
+from kafka_replication.spark.report.publish import config_map, publish
 from tests.spark.outcomes import named
 from tests.spark.scenes import CALL_SECONDS, Scene, passwords
 from tests.spark.test_deleted_topics import delete

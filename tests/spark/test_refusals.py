@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 from kubernetes import client, config
 
-from components.contract.problems import CannotRunError
-from components.contract.report import FlowOutcome, Report, Verdict
-from infra.local.endpoints import Endpoints, Region
-from spark.command_line import entry, write
-from spark.job import Options, check_flow
-from spark.read.credentials import resolver
-from spark.read.sessions import Spark
-from spark.report.publish import publish
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.contract.report import FlowOutcome, Report, Verdict
+from kafka_replication.infra.local.endpoints import Endpoints, Region
+from kafka_replication.spark.command_line import entry, write
+from kafka_replication.spark.job import Options, check_flow
+from kafka_replication.spark.read.credentials import resolver
+from kafka_replication.spark.read.sessions import Spark
+from kafka_replication.spark.report.publish import publish
 from tests.spark.documents import Json, a_flow_document
 from tests.spark.scenes import Scene, cluster_document, password_variable, passwords
 
@@ -233,7 +233,7 @@ def test_without_jinja2_the_option_html_exits_with_two_before_spark_starts(
     parameters = tmp_path / "params.json"
     parameters.write_text(json.dumps({"schemaVersion": 1, "stack": "local", "flows": [a_flow_document()]}))
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    monkeypatch.delitem(sys.modules, "spark.report.page", raising=False)
+    monkeypatch.delitem(sys.modules, "kafka_replication.spark.report.page", raising=False)
     assert entry(["--parameters", str(parameters), "--html", str(tmp_path / "report.html")]) == 2
     printed = capsys.readouterr().err
     assert printed.startswith("jinja2-missing: jinja2 is not installed")

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from components.contract.report import CheckName, CheckOutcome, fail, note
-from components.kafka.mirror_records import Checkpoint, OffsetSync
-from components.kafka.offset_syncs import SyncHistory
-from components.kafka.positions import TopicPartition
-from spark.checks.offsets.checkpoints import Patience, position_findings
-from spark.checks.offsets.translation import Position
-from spark.report.remedies import REMEDIES, with_remedies
+from kafka_replication.components.contract.report import CheckName, CheckOutcome, fail, note
+from kafka_replication.components.kafka.mirror_records import Checkpoint, OffsetSync
+from kafka_replication.components.kafka.offset_syncs import SyncHistory
+from kafka_replication.components.kafka.positions import TopicPartition
+from kafka_replication.spark.checks.offsets.checkpoints import Patience, position_findings
+from kafka_replication.spark.checks.offsets.translation import Position
+from kafka_replication.spark.report.remedies import REMEDIES, with_remedies
 from tests.repository import ROOT
 from tests.spark.documents import a_flow
 

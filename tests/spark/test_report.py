@@ -10,8 +10,8 @@ from jsonschema import Draft202012Validator
 from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]
 from rich.console import Console
 
-from components.contract.parameters import Parameters
-from components.contract.report import (
+from kafka_replication.components.contract.parameters import Parameters
+from kafka_replication.components.contract.report import (
     SAMPLES,
     CheckName,
     CheckOutcome,
@@ -23,11 +23,11 @@ from components.contract.report import (
     fail,
     note,
 )
-from spark.command_line import entry, show
-from spark.job import Options, run
-from spark.report.printing import print_report, report_text
-from spark.report.publish import config_map
-from spark.report.remedies import advice
+from kafka_replication.spark.command_line import entry, show
+from kafka_replication.spark.job import Options, run
+from kafka_replication.spark.report.printing import print_report, report_text
+from kafka_replication.spark.report.publish import config_map
+from kafka_replication.spark.report.remedies import advice
 from tests.spark.documents import a_document, a_flow, a_pair
 
 SCHEMA = json.loads((Path(__file__).resolve().parents[2] / "spark" / "report" / "schema.json").read_text())
@@ -217,7 +217,7 @@ def test_a_bug_of_the_job_exits_with_two_not_with_one(
     def broken(*_: object) -> Report:
         raise KeyError("orders")
 
-    monkeypatch.setattr("spark.command_line.run", broken)
+    monkeypatch.setattr("kafka_replication.spark.command_line.run", broken)
     parameters = tmp_path / "parameters.json"
     parameters.write_text(json.dumps(a_document()))
     assert entry(["--parameters", str(parameters)]) == 2
@@ -228,7 +228,7 @@ def test_the_report_has_an_error_if_the_jvm_dies(monkeypatch: pytest.MonkeyPatch
     def dying(*_: object) -> None:
         raise Py4JNetworkError("answer is empty")
 
-    monkeypatch.setattr("spark.job.spark_jvm", dying)
+    monkeypatch.setattr("kafka_replication.spark.job.spark_jvm", dying)
     document = Parameters.model_validate(a_document())
     report = run(document, document.flows, Options())
     assert report.exit_code == 2

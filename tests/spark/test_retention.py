@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from components.contract.evidence import Proven
-from components.contract.report import Coverage, Verdict
-from components.kafka.mirror_records import OffsetSync
-from components.kafka.offset_syncs import SyncHistory
-from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.parity.differences import Difference
-from spark.checks.retention import CopyCounts, Loss, Replicated, Unequal, judge, losses, with_proven
+from kafka_replication.components.contract.evidence import Proven
+from kafka_replication.components.contract.report import Coverage, Verdict
+from kafka_replication.components.kafka.mirror_records import OffsetSync
+from kafka_replication.components.kafka.offset_syncs import SyncHistory
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.spark.checks.parity.differences import Difference
+from kafka_replication.spark.checks.retention import CopyCounts, Loss, Replicated, Unequal, judge, losses, with_proven
 
 ORDERS = TopicPartition("orders", 0)
 

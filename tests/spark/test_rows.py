@@ -1,13 +1,13 @@
 """One row for each group and topic: worst first, as the report and its page show them."""
 
-from components.contract.report import ROWS, CheckOutcome, error, note
-from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.offsets.check import group_rows
-from spark.checks.offsets.translation import Position, PositionProof
-from spark.checks.parity.differences import Difference
-from spark.checks.parity.findings import PartitionRecords, final_partitions, topic_rows
-from spark.checks.parity.first_pass import FirstPass
-from spark.checks.parity.sums import Sums
+from kafka_replication.components.contract.report import ROWS, CheckOutcome, error, note
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.spark.checks.offsets.check import group_rows
+from kafka_replication.spark.checks.offsets.translation import Position, PositionProof
+from kafka_replication.spark.checks.parity.differences import Difference
+from kafka_replication.spark.checks.parity.findings import PartitionRecords, final_partitions, topic_rows
+from kafka_replication.spark.checks.parity.first_pass import FirstPass
+from kafka_replication.spark.checks.parity.sums import Sums
 
 ORDERS, PAYMENTS = TopicPartition("orders", 0), TopicPartition("payments", 3)
 

@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from infra.machine.jdk import find_jdk
-from spark.arguments import conf_pair
-from spark.read.sessions import JARS_VARIABLE, SessionOptions, settings_of
+from kafka_replication.infra.machine.jdk import find_jdk
+from kafka_replication.spark.arguments import conf_pair
+from kafka_replication.spark.read.sessions import JARS_VARIABLE, SessionOptions, settings_of
 from tests.repository import ROOT
 
 pytestmark = pytest.mark.process
 
 _ASK = """
 import os
-from components.contract.problems import CannotRunError
+from kafka_replication.components.contract.problems import CannotRunError
 from pyspark import SparkContext
-from spark.read.sessions import SessionOptions, session, spark_jvm
+from kafka_replication.spark.read.sessions import SessionOptions, session, spark_jvm
 conf = {"spark.sql.shuffle.partitions": "7", "spark.driver.extraJavaOptions": "-XX:+UseSerialGC"}
 for master, more in (("local[2]", {"spark.executor.memory": "lots"}), ("local-cluster[2,1,512]", {})):
     try:
@@ -61,8 +61,8 @@ def test_the_users_settings_apply_and_what_spark_refuses_is_reported(jars: Path)
 
 
 _ASK_EARLY = """
-from components.contract.problems import CannotRunError
-from spark.read.sessions import SessionOptions, begin_jvm, spark_jvm
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.spark.read.sessions import SessionOptions, begin_jvm, spark_jvm
 options = SessionOptions("local[2]", None, "512m", {"spark.executor.memory": "lots"})
 begin_jvm(options)
 try:
@@ -91,9 +91,9 @@ def options(jars: Path, master: str = "local[*]", **conf: str) -> SessionOptions
 
 
 _ASK_PODS = """
-from components.contract.problems import CannotRunError
-from spark.read.sessions import log_of_pods
-from spark.read.sessions import SessionOptions, session, spark_jvm
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.spark.read.sessions import log_of_pods
+from kafka_replication.spark.read.sessions import SessionOptions, session, spark_jvm
 conf = {"spark.kubernetes.container.image": "one", "spark.kubernetes.namespace": "mirror-orders"}
 with spark_jvm(SessionOptions("k8s://https://127.0.0.1:1", None, "512m", conf)) as spark:
     print(spark.running, spark.jvm.java.lang.Math.max(1, 2))

@@ -5,17 +5,17 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from components.clients.errors import ClusterErrors
-from components.clients.streams import KafkaRecord
-from components.kafka.positions import OffsetRange, TopicPartition
-from infra.local.endpoints import Endpoints
-from infra.local.traffic import create_topics
-from spark.checks.parity import sums
-from spark.read import frames
-from spark.read.credentials import resolver
-from spark.read.flows import OpenFlow, open_flow
-from spark.read.frames import MANY, SHORT, LeftToSparkError, short_records
-from spark.read.sessions import Spark
+from kafka_replication.components.clients.errors import ClusterErrors
+from kafka_replication.components.clients.streams import KafkaRecord
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.infra.local.endpoints import Endpoints
+from kafka_replication.infra.local.traffic import create_topics
+from kafka_replication.spark.checks.parity import sums
+from kafka_replication.spark.read import frames
+from kafka_replication.spark.read.credentials import resolver
+from kafka_replication.spark.read.flows import OpenFlow, open_flow
+from kafka_replication.spark.read.frames import MANY, SHORT, LeftToSparkError, short_records
+from kafka_replication.spark.read.sessions import Spark
 from tests.spark.outcomes import Check
 from tests.spark.scenes import Headers, Scene, passwords, produce, transaction
 

@@ -4,16 +4,16 @@ from collections.abc import Iterator
 
 import pytest
 
-from components.clients.errors import ClusterError
-from components.clients.reader import KafkaReader
-from components.clients.streams import layers
-from components.contract.parameters import ClusterParameters
-from components.kafka.positions import OffsetRange, TopicPartition
-from infra.local.endpoints import Endpoints
-from infra.local.traffic import create_topics
-from spark.read.credentials import client_options, keystore_to_pem, resolver
-from spark.read.flows import FlowCluster
-from spark.read.sessions import Spark
+from kafka_replication.components.clients.errors import ClusterError
+from kafka_replication.components.clients.reader import KafkaReader
+from kafka_replication.components.clients.streams import layers
+from kafka_replication.components.contract.parameters import ClusterParameters
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.infra.local.endpoints import Endpoints
+from kafka_replication.infra.local.traffic import create_topics
+from kafka_replication.spark.read.credentials import client_options, keystore_to_pem, resolver
+from kafka_replication.spark.read.flows import FlowCluster
+from kafka_replication.spark.read.sessions import Spark
 from tests.spark.scenes import Scene, cluster_document, passwords, produce, remove_records, transaction
 
 ORDERS, PAYMENTS = TopicPartition("orders", 0), TopicPartition("payments", 1)

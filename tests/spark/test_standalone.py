@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from components.contract.parameters import FlowParameters
-from infra.local.endpoints import Endpoints, Region
+from kafka_replication.components.contract.parameters import FlowParameters
+from kafka_replication.infra.local.endpoints import Endpoints, Region
 from tests.spark.documents import Json
 from tests.spark.scenes import Scene, cluster_document, passwords
 from tests.spark.standalone import Standalone, standalone

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from components.contract.report import FindingSeverity, error, fail
-from components.kafka.mirror_records import Checkpoint, OffsetSync
-from components.kafka.offset_syncs import SyncHistory
-from components.kafka.positions import TopicPartition
-from spark.checks.offsets.checkpoints import (
+from kafka_replication.components.contract.report import FindingSeverity, error, fail
+from kafka_replication.components.kafka.mirror_records import Checkpoint, OffsetSync
+from kafka_replication.components.kafka.offset_syncs import SyncHistory
+from kafka_replication.components.kafka.positions import TopicPartition
+from kafka_replication.spark.checks.offsets.checkpoints import (
     Patience,
     PositionFinding,
     Waiting,
@@ -17,7 +17,7 @@ from spark.checks.offsets.checkpoints import (
     position_findings,
     without_source_offset,
 )
-from spark.checks.offsets.translation import Position, PositionProof
+from kafka_replication.spark.checks.offsets.translation import Position, PositionProof
 from tests.spark.documents import a_flow
 
 ORDERS = TopicPartition("orders", 0)

@@ -9,8 +9,8 @@ from jsonschema import Draft202012Validator
 from kubernetes import client, config
 from pyspark.sql import SparkSession
 
-from infra.local.endpoints import Endpoints
-from spark.command_line import entry
+from kafka_replication.infra.local.endpoints import Endpoints
+from kafka_replication.spark.command_line import entry
 from tests.repository import ROOT
 from tests.spark.scenes import Scene, passwords
 from tests.spark.submitting import (

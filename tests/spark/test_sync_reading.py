@@ -2,13 +2,13 @@
 
 import pytest
 
-from components.kafka.mirror_records import OffsetSync
-from components.kafka.positions import TopicPartition
-from infra.local.endpoints import Endpoints
-from spark.checks.offsets.readings import SyncsRead, read_syncs
-from spark.read.credentials import resolver
-from spark.read.flows import open_flow
-from spark.read.sessions import Spark
+from kafka_replication.components.kafka.mirror_records import OffsetSync
+from kafka_replication.components.kafka.positions import TopicPartition
+from kafka_replication.infra.local.endpoints import Endpoints
+from kafka_replication.spark.checks.offsets.readings import SyncsRead, read_syncs
+from kafka_replication.spark.read.credentials import resolver
+from kafka_replication.spark.read.flows import open_flow
+from kafka_replication.spark.read.sessions import Spark
 from tests.spark.ranges_read import Ranges
 from tests.spark.scenes import Scene
 from tests.spark.test_recreated import make_anew

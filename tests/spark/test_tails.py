@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import pytest
 
-from components.kafka.mirror_records import OffsetSync
-from components.kafka.offset_syncs import SyncHistory
-from components.kafka.positions import OffsetRange
-from spark.checks.offsets.translation import RecordDigest
-from spark.checks.parity import meanings
-from spark.checks.parity.quick import NewestRecords, missing_or_reordered
+from kafka_replication.components.kafka.mirror_records import OffsetSync
+from kafka_replication.components.kafka.offset_syncs import SyncHistory
+from kafka_replication.components.kafka.positions import OffsetRange
+from kafka_replication.spark.checks.offsets.translation import RecordDigest
+from kafka_replication.spark.checks.parity import meanings
+from kafka_replication.spark.checks.parity.quick import NewestRecords, missing_or_reordered
 
 SOURCE = OffsetRange(0, 14)
 

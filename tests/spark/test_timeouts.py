@@ -7,14 +7,14 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
-from components.clients.errors import ClusterError
-from components.contract.parameters import ClusterParameters
-from infra.local.endpoints import Endpoints
-from infra.local.state import load_state
-from spark.read import flows
-from spark.read.credentials import ClientOptions, client_options, keystore_to_pem, resolver
-from spark.read.flows import FlowCluster
-from spark.read.sessions import Spark
+from kafka_replication.components.clients.errors import ClusterError
+from kafka_replication.components.contract.parameters import ClusterParameters
+from kafka_replication.infra.local.endpoints import Endpoints
+from kafka_replication.infra.local.state import load_state
+from kafka_replication.spark.read import flows
+from kafka_replication.spark.read.credentials import ClientOptions, client_options, keystore_to_pem, resolver
+from kafka_replication.spark.read.flows import FlowCluster
+from kafka_replication.spark.read.sessions import Spark
 from tests.spark.scenes import cluster_document, passwords
 
 

@@ -14,16 +14,22 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # not in its 
     ResourceType,
 )
 
-from components.clients.errors import ClusterError
-from components.contract.parameters import TopicSyncParameters
-from components.contract.report import FindingSeverity
-from components.kafka.acls import AclEntry
-from components.kafka.replication_policy import Policy, ReplicationPolicy
-from components.kafka.topic_sync import ConfigDifference, TopicSetting, config_differences, copied_acl, missing_acls
-from infra.local.endpoints import ADMIN, Endpoints
-from infra.local.traffic import create_topics
-from spark.checks.topics import acl_findings, config_findings, topic_setting_findings
-from spark.read.flows import OpenFlow
+from kafka_replication.components.clients.errors import ClusterError
+from kafka_replication.components.contract.parameters import TopicSyncParameters
+from kafka_replication.components.contract.report import FindingSeverity
+from kafka_replication.components.kafka.acls import AclEntry
+from kafka_replication.components.kafka.replication_policy import Policy, ReplicationPolicy
+from kafka_replication.components.kafka.topic_sync import (
+    ConfigDifference,
+    TopicSetting,
+    config_differences,
+    copied_acl,
+    missing_acls,
+)
+from kafka_replication.infra.local.endpoints import ADMIN, Endpoints
+from kafka_replication.infra.local.traffic import create_topics
+from kafka_replication.spark.checks.topics import acl_findings, config_findings, topic_setting_findings
+from kafka_replication.spark.read.flows import OpenFlow
 from tests.spark.documents import a_flow
 from tests.spark.outcomes import Check, named
 from tests.spark.scenes import CALL_SECONDS, Scene

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from spark.checks.parity.sums import Sums, same_places
-from spark.read.digests import SOURCE, TARGET, digest_frame, uncommitted
-from spark.read.pairs import differing_records, out_of_turn, paired, reordered
+from kafka_replication.spark.checks.parity.sums import Sums, same_places
+from kafka_replication.spark.read.digests import SOURCE, TARGET, digest_frame, uncommitted
+from kafka_replication.spark.read.pairs import differing_records, out_of_turn, paired, reordered
 from tests.spark.summed import sums_of_sides
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)

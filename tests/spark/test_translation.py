@@ -2,10 +2,10 @@
 
 import pytest
 
-from components.kafka.mirror_records import Checkpoint, OffsetSync
-from components.kafka.offset_syncs import SourceGuess, SyncHistory
-from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.offsets.translation import (
+from kafka_replication.components.kafka.mirror_records import Checkpoint, OffsetSync
+from kafka_replication.components.kafka.offset_syncs import SourceGuess, SyncHistory
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.spark.checks.offsets.translation import (
     Candidates,
     Position,
     PositionProof,

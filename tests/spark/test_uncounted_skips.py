@@ -2,10 +2,10 @@
 
 import pytest
 
-from components.clients.errors import ClusterError, ClusterErrors
-from components.contract.report import CheckOutcome
-from spark.checks.offsets.check import check_offsets
-from spark.checks.offsets.readings import read_syncs
+from kafka_replication.components.clients.errors import ClusterError, ClusterErrors
+from kafka_replication.components.contract.report import CheckOutcome
+from kafka_replication.spark.checks.offsets.check import check_offsets
+from kafka_replication.spark.checks.offsets.readings import read_syncs
 from tests.spark.memory import ORDERS, MemoryFlow
 
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from components.contract.report import Coverage
-from components.contract.wording import agreeing, numbered
-from spark.checks import loops
-from spark.checks.parity import meanings
-from spark.checks.parity.differences import Difference
-from spark.checks.parity.meanings import Meaning
+from kafka_replication.components.contract.report import Coverage
+from kafka_replication.components.contract.wording import agreeing, numbered
+from kafka_replication.spark.checks import loops
+from kafka_replication.spark.checks.parity import meanings
+from kafka_replication.spark.checks.parity.differences import Difference
+from kafka_replication.spark.checks.parity.meanings import Meaning
 from tests.spark.test_landings import ORDERS
 
 _ALL = {f"{name} {each.code}": each for name, each in vars(meanings).items() if isinstance(each, Meaning)}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from infra.review.comment import MARKER
+from kafka_replication.infra.review.comment import MARKER
 from tests.go_programs import ACTIONLINT, go_program
 from tests.repository import ROOT
 from tests.workflows.workflow import WORKFLOWS, load, steps_of
@@ -130,7 +130,7 @@ def test_only_the_main_branch_is_promoted() -> None:
 
 
 def test_workflows_run_the_engine_and_the_provider_that_requirements_pin() -> None:
-    pins = dict(re.findall(r'"(pulumi|pulumi-kubernetes)==([\d.]+)"', (ROOT / "pyproject.toml").read_text()))
+    pins = dict(re.findall(r"(?m)^(pulumi|pulumi-kubernetes)==([\d.]+)", (ROOT / "requirements.txt").read_text()))
     engines = {step["with"]["pulumi-version"] for step in _steps_with("pulumi/actions@")}
     assert engines == {pins["pulumi"]}
     (install,) = [step["run"] for step in steps_of(load("promote")) if "plugin install" in step.get("run", "")]

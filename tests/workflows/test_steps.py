@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from infra.review.comment import MARKER
-from infra.stack.settings import stack_names
+from kafka_replication.infra.review.comment import MARKER
+from kafka_replication.infra.stack.settings import stack_names
 from tests.repository import STACKS
 from tests.workflows.workflow import Runner, a_repository, commit, load, set_up
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import yaml
 
+from kafka_replication.infra.machine.paths import TOP, link_package
 from tests.repository import ROOT
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yaml"))
@@ -68,7 +69,9 @@ class Runner:
         given = {"CI": "true", "GITHUB_ACTIONS": "true", "RUNNER_TEMP": str(self.temporary)}
         given |= {name: str(file) for name, file in files.items()}
         # The environment of the tests holds the libraries; the program is that of the workspace.
-        given["PYTHONPATH"] = str(self.workspace)
+        if (self.workspace / TOP).exists():
+            link_package(self.workspace, self.temporary / "sources")
+            given["PYTHONPATH"] = str(self.temporary / "sources")
         answer = subprocess.run(
             ["bash", "-e", "-c", step["run"]],
             cwd=self.workspace,

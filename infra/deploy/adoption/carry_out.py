@@ -10,30 +10,36 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from components.contract.problems import CannotRunError
-from components.contract.wording import number
-from components.kafka.connectors import unended_tasks
-from components.kafka.mirror_records import replicated_offsets
-from components.kafka.positions import TopicPartition
-from components.render.kafka_connectors import waiting_for_offsets
-from infra.deploy.adoption.moves import MirrorMove, connectors_of, offset_moves
-from infra.deploy.adoption.plan import AdoptionPlan
-from infra.deploy.engine import deployment
-from infra.deploy.engine.command import Say
-from infra.deploy.engine.deployment import Change, import_objects
-from infra.kubernetes.access import api_client, asking_kubernetes
-from infra.kubernetes.api import ApiError, KubernetesApi, Reference, reference
-from infra.kubernetes.managed_fields import yielding
-from infra.machine.waiting import DeadlineError, NotYetError, wait_for
-from infra.operate.connectors.changes import ConnectorChange as StateChange
-from infra.operate.connectors.changes import StateRequest, planned, wanted_state
-from infra.operate.connectors.operator import OFFSETS_PERMISSION, carry_out, cluster_of, patch_live, read_live
-from infra.operate.flow_access import FlowAccess
-from infra.operate.offsets.change import Run, disarm, wait_until_ended
-from infra.operate.offsets.reader import OffsetsReader
-from infra.stack.environment import stack_environment
-from infra.stack.session import OpenStack
-from infra.stack.settings import StackSettings
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.contract.wording import number
+from kafka_replication.components.kafka.connectors import unended_tasks
+from kafka_replication.components.kafka.mirror_records import replicated_offsets
+from kafka_replication.components.kafka.positions import TopicPartition
+from kafka_replication.components.render.kafka_connectors import waiting_for_offsets
+from kafka_replication.infra.deploy.adoption.moves import MirrorMove, connectors_of, offset_moves
+from kafka_replication.infra.deploy.adoption.plan import AdoptionPlan
+from kafka_replication.infra.deploy.engine import deployment
+from kafka_replication.infra.deploy.engine.command import Say
+from kafka_replication.infra.deploy.engine.deployment import Change, import_objects
+from kafka_replication.infra.kubernetes.access import api_client, asking_kubernetes
+from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi, Reference, reference
+from kafka_replication.infra.kubernetes.managed_fields import yielding
+from kafka_replication.infra.machine.waiting import DeadlineError, NotYetError, wait_for
+from kafka_replication.infra.operate.connectors.changes import ConnectorChange as StateChange
+from kafka_replication.infra.operate.connectors.changes import StateRequest, planned, wanted_state
+from kafka_replication.infra.operate.connectors.operator import (
+    OFFSETS_PERMISSION,
+    carry_out,
+    cluster_of,
+    patch_live,
+    read_live,
+)
+from kafka_replication.infra.operate.flow_access import FlowAccess
+from kafka_replication.infra.operate.offsets.change import Run, disarm, wait_until_ended
+from kafka_replication.infra.operate.offsets.reader import OffsetsReader
+from kafka_replication.infra.stack.environment import stack_environment
+from kafka_replication.infra.stack.session import OpenStack
+from kafka_replication.infra.stack.settings import StackSettings
 
 _ATTEMPTS = 5
 _INVALID = 422

@@ -7,24 +7,24 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from components.changes.deployment_state import deployment_state
-from components.changes.effect import Effect, Impact, listed
-from components.changes.kubernetes_objects import namespace_and_user_effects
-from components.changes.restarts import connector_effects
-from components.changes.stack_change import StackChange
-from components.flows.operators import REPLICATING_KINDS, WORKER_KINDS
-from components.properties.values import value_text
-from components.render.deployments import Deployment
-from components.render.planned_objects import PART_OF, Manifest
-from infra.deploy.adoption.facts import AdoptionFacts, data_of_config_maps
-from infra.kubernetes.managed_fields import Path, owners_of
-from infra.onboard.importing.deployment_changes import changes_of_import
-from infra.onboard.importing.flows import Imported
-from infra.onboard.importing.reading import ReadObject, read_documents
-from infra.onboard.importing.values import Placeholders, providers_of
-from infra.review.live_objects import as_declared
-from infra.review.object_changes import named_entries
-from infra.review.snapshots import Objects
+from kafka_replication.components.changes.deployment_state import deployment_state
+from kafka_replication.components.changes.effect import Effect, Impact, listed
+from kafka_replication.components.changes.kubernetes_objects import namespace_and_user_effects
+from kafka_replication.components.changes.restarts import connector_effects
+from kafka_replication.components.changes.stack_change import StackChange
+from kafka_replication.components.flows.operators import REPLICATING_KINDS, WORKER_KINDS
+from kafka_replication.components.properties.values import value_text
+from kafka_replication.components.render.deployments import Deployment
+from kafka_replication.components.render.planned_objects import PART_OF, Manifest
+from kafka_replication.infra.deploy.adoption.facts import AdoptionFacts, data_of_config_maps
+from kafka_replication.infra.kubernetes.managed_fields import Path, owners_of
+from kafka_replication.infra.onboard.importing.deployment_changes import changes_of_import
+from kafka_replication.infra.onboard.importing.flows import Imported
+from kafka_replication.infra.onboard.importing.reading import ReadObject, read_documents
+from kafka_replication.infra.onboard.importing.values import Placeholders, providers_of
+from kafka_replication.infra.review.live_objects import as_declared
+from kafka_replication.infra.review.object_changes import named_entries
+from kafka_replication.infra.review.snapshots import Objects
 
 #: Kubernetes writes it again at once.
 _NAME_OF_NAMESPACE = ("metadata", "labels", "kubernetes.io/metadata.name")

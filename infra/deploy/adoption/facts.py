@@ -3,16 +3,16 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from components.flows.operators import REPLICATING_KINDS, strimzi
-from components.render.planned_objects import Manifest
-from infra.deploy.engine.deployment import known_objects
-from infra.kubernetes.access import api_client, asking_kubernetes
-from infra.kubernetes.api import ApiError, KubernetesApi, Reference, reference
-from infra.onboard.importing.cluster import config_maps_of
-from infra.review.object_changes import Identity, identity
-from infra.review.snapshots import Objects, Snapshot, current_snapshot
-from infra.stack.environment import stack_environment
-from infra.stack.settings import StackSettings
+from kafka_replication.components.flows.operators import REPLICATING_KINDS, strimzi
+from kafka_replication.components.render.planned_objects import Manifest
+from kafka_replication.infra.deploy.engine.deployment import known_objects
+from kafka_replication.infra.kubernetes.access import api_client, asking_kubernetes
+from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi, Reference, reference
+from kafka_replication.infra.onboard.importing.cluster import config_maps_of
+from kafka_replication.infra.review.object_changes import Identity, identity
+from kafka_replication.infra.review.snapshots import Objects, Snapshot, current_snapshot
+from kafka_replication.infra.stack.environment import stack_environment
+from kafka_replication.infra.stack.settings import StackSettings
 
 _WHY = "Adoption compares every object that the stack declares with the one in the cluster."
 _PERMISSION = (

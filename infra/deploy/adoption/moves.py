@@ -4,29 +4,29 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from components.contract.parameters import FlowParameters
-from components.contract.problems import Problem
-from components.flows.expansion import FlowShape
-from components.flows.resolved import ResolvedFlow
-from components.flows.selections import topic_selection
-from components.kafka.connectors import CONNECTOR_CLASSES, ConnectorRole
-from components.kafka.overlap import Disjoint, overlap_of_selections
-from components.kafka.patterns import Selection, pattern_error
-from components.kafka.positions import TopicPartition
-from components.kafka.replication_policy import is_heartbeat_topic
-from components.kafka.topic_names import default_topics_exclude
-from components.properties.definitions import nearest
-from components.render.kafka_connectors import waits_for_offsets
-from components.render.planned_objects import Manifest
-from infra.deploy.adoption.facts import AdoptionFacts
-from infra.kubernetes.api import Reference, reference
-from infra.onboard.importing.effective import group_names
-from infra.onboard.importing.mirrors import effective_configs, ends_of_mirrors
-from infra.onboard.importing.reading import ReadObject
-from infra.onboard.importing.values import Placeholders, providers_of
-from infra.operate.connectors.changes import ConnectorPlace, connector_places
-from infra.operate.offsets.plan import OffsetChange, Stored
-from infra.review.object_changes import identity
+from kafka_replication.components.contract.parameters import FlowParameters
+from kafka_replication.components.contract.problems import Problem
+from kafka_replication.components.flows.expansion import FlowShape
+from kafka_replication.components.flows.resolved import ResolvedFlow
+from kafka_replication.components.flows.selections import topic_selection
+from kafka_replication.components.kafka.connectors import CONNECTOR_CLASSES, ConnectorRole
+from kafka_replication.components.kafka.overlap import Disjoint, overlap_of_selections
+from kafka_replication.components.kafka.patterns import Selection, pattern_error
+from kafka_replication.components.kafka.positions import TopicPartition
+from kafka_replication.components.kafka.replication_policy import is_heartbeat_topic
+from kafka_replication.components.kafka.topic_names import default_topics_exclude
+from kafka_replication.components.properties.definitions import nearest
+from kafka_replication.components.render.kafka_connectors import waits_for_offsets
+from kafka_replication.components.render.planned_objects import Manifest
+from kafka_replication.infra.deploy.adoption.facts import AdoptionFacts
+from kafka_replication.infra.kubernetes.api import Reference, reference
+from kafka_replication.infra.onboard.importing.effective import group_names
+from kafka_replication.infra.onboard.importing.mirrors import effective_configs, ends_of_mirrors
+from kafka_replication.infra.onboard.importing.reading import ReadObject
+from kafka_replication.infra.onboard.importing.values import Placeholders, providers_of
+from kafka_replication.infra.operate.connectors.changes import ConnectorPlace, connector_places
+from kafka_replication.infra.operate.offsets.plan import OffsetChange, Stored
+from kafka_replication.infra.review.object_changes import identity
 
 _EVERYTHING = ".*"
 Fields = Mapping[str, Any]

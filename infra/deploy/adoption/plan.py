@@ -4,17 +4,17 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from components.changes.effect import Effect
-from components.contract.problems import Problem
-from components.render.planned_objects import Manifest
-from infra.deploy.adoption.effects import before_take_over, effects_of
-from infra.deploy.adoption.facts import AdoptionFacts
-from infra.deploy.adoption.moves import MirrorMove, MirrorMoves, moves_of
-from infra.deploy.adoption.refusals import AdoptionRefusal, refusals_of, refusals_of_moves
-from infra.kubernetes.api import Reference, reference
-from infra.kubernetes.managed_fields import FieldOwner, owned_parts, replacing_fields
-from infra.onboard.importing.deployment_changes import effects_of_move
-from infra.review.object_changes import FieldChange, field_changes, identity
+from kafka_replication.components.changes.effect import Effect
+from kafka_replication.components.contract.problems import Problem
+from kafka_replication.components.render.planned_objects import Manifest
+from kafka_replication.infra.deploy.adoption.effects import before_take_over, effects_of
+from kafka_replication.infra.deploy.adoption.facts import AdoptionFacts
+from kafka_replication.infra.deploy.adoption.moves import MirrorMove, MirrorMoves, moves_of
+from kafka_replication.infra.deploy.adoption.refusals import AdoptionRefusal, refusals_of, refusals_of_moves
+from kafka_replication.infra.kubernetes.api import Reference, reference
+from kafka_replication.infra.kubernetes.managed_fields import FieldOwner, owned_parts, replacing_fields
+from kafka_replication.infra.onboard.importing.deployment_changes import effects_of_move
+from kafka_replication.infra.review.object_changes import FieldChange, field_changes, identity
 
 
 class Fate(StrEnum):

@@ -4,21 +4,21 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from components.changes.deployment_state import deployment_state
-from components.changes.effect import Effect, Impact
-from components.contract.problems import Problem
-from components.contract.wording import named
-from components.flows.operators import PAUSE, WORKER_KINDS
-from components.kafka.connectors import failures, is_observed
-from components.render.kafka_connectors import ANNOTATION
-from components.render.planned_objects import Manifest
-from infra.deploy.adoption.facts import AdoptionFacts
-from infra.deploy.adoption.moves import MirrorMove, MirrorMoves
-from infra.kubernetes.api import Reference, reference
-from infra.kubernetes.managed_fields import PULUMI, owners
-from infra.onboard.importing.effective import group_names
-from infra.operate.connectors.changes import OFFSETS, connector_in, connector_places, wanted_state
-from infra.review.object_changes import identity
+from kafka_replication.components.changes.deployment_state import deployment_state
+from kafka_replication.components.changes.effect import Effect, Impact
+from kafka_replication.components.contract.problems import Problem
+from kafka_replication.components.contract.wording import named
+from kafka_replication.components.flows.operators import PAUSE, WORKER_KINDS
+from kafka_replication.components.kafka.connectors import failures, is_observed
+from kafka_replication.components.render.kafka_connectors import ANNOTATION
+from kafka_replication.components.render.planned_objects import Manifest
+from kafka_replication.infra.deploy.adoption.facts import AdoptionFacts
+from kafka_replication.infra.deploy.adoption.moves import MirrorMove, MirrorMoves
+from kafka_replication.infra.kubernetes.api import Reference, reference
+from kafka_replication.infra.kubernetes.managed_fields import PULUMI, owners
+from kafka_replication.infra.onboard.importing.effective import group_names
+from kafka_replication.infra.operate.connectors.changes import OFFSETS, connector_in, connector_places, wanted_state
+from kafka_replication.infra.review.object_changes import identity
 
 RELEASED, REPLACED = "released", "replaced"
 #: What can be agreed to: an effect of this severity on a flow, a replaced object, or that a tool has released an

@@ -8,15 +8,15 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
-from components.changes.effect import gravest, listed
-from components.contract.wording import named, number
-from infra.deploy.adoption.carry_out import MoveResult
-from infra.deploy.adoption.moves import MirrorMove
-from infra.deploy.adoption.plan import AdoptionPlan, Fate, PlannedTakeOver
-from infra.deploy.adoption.refusals import AdoptionRefusal
-from infra.kubernetes.managed_fields import FieldOwner
-from infra.onboard.importing.deployment_changes import heartbeat_warning, without_heartbeats
-from infra.review.reports import SEVERITY_COLORS, field_text, print_fact
+from kafka_replication.components.changes.effect import gravest, listed
+from kafka_replication.components.contract.wording import named, number
+from kafka_replication.infra.deploy.adoption.carry_out import MoveResult
+from kafka_replication.infra.deploy.adoption.moves import MirrorMove
+from kafka_replication.infra.deploy.adoption.plan import AdoptionPlan, Fate, PlannedTakeOver
+from kafka_replication.infra.deploy.adoption.refusals import AdoptionRefusal
+from kafka_replication.infra.kubernetes.managed_fields import FieldOwner
+from kafka_replication.infra.onboard.importing.deployment_changes import heartbeat_warning, without_heartbeats
+from kafka_replication.infra.review.reports import SEVERITY_COLORS, field_text, print_fact
 
 _SYMBOLS = {
     Fate.CREATED: "[green]+[/]",

@@ -24,8 +24,8 @@ from pulumi import automation
 from pulumi.automation import CommandResult
 from pulumi.automation.errors import create_command_error
 
-from components.contract.wording import numbered
-from infra.machine.waiting import DeadlineError, NotYetError, wait_for
+from kafka_replication.components.contract.wording import numbered
+from kafka_replication.infra.machine.waiting import DeadlineError, NotYetError, wait_for
 
 Say = Callable[[str], object]
 _LOOK_SECONDS = 1.0

@@ -8,31 +8,31 @@ from typing import Any
 import pulumi
 from pulumi import automation
 
-from components.contract.problems import CannotRunError, raise_errors
-from components.flows.resolved import ResolvedFlow
-from components.topology.in_cluster import Workload
-from infra.deploy.engine.command import Say
-from infra.deploy.engine.failures import NoSuchStackError
-from infra.deploy.engine.stack import KUBERNETES, forget_pending_creates, objects_in, open_stack
-from infra.deploy.promotion.rule.evidence import unproven
-from infra.kubernetes.access import api_client
-from infra.kubernetes.api import KubernetesApi, Reference, reference
-from infra.kubernetes.needed_secrets import require_secrets
-from infra.kubernetes.preconditions import (
+from kafka_replication.components.contract.problems import CannotRunError, raise_errors
+from kafka_replication.components.flows.resolved import ResolvedFlow
+from kafka_replication.components.topology.in_cluster import Workload
+from kafka_replication.infra.deploy.engine.command import Say
+from kafka_replication.infra.deploy.engine.failures import NoSuchStackError
+from kafka_replication.infra.deploy.engine.stack import KUBERNETES, forget_pending_creates, objects_in, open_stack
+from kafka_replication.infra.deploy.promotion.rule.evidence import unproven
+from kafka_replication.infra.kubernetes.access import api_client
+from kafka_replication.infra.kubernetes.api import KubernetesApi, Reference, reference
+from kafka_replication.infra.kubernetes.needed_secrets import require_secrets
+from kafka_replication.infra.kubernetes.preconditions import (
     require_config_maps,
     require_no_unfinished_move,
     require_prometheus_operator,
     require_ready_for_v1,
     require_spark_operator,
 )
-from infra.kubernetes.readiness import wait_until_ready
-from infra.kubernetes.secret_readers import restart_readers
-from infra.program import deploy
-from infra.stack.environment import stack_environment
-from infra.stack.session import OpenStack
-from infra.stack.settings import StackSettings
-from infra.stack.stack_checks import raise_by_gitops
-from infra.stack.validation_job import in_cluster, stack_validation
+from kafka_replication.infra.kubernetes.readiness import wait_until_ready
+from kafka_replication.infra.kubernetes.secret_readers import restart_readers
+from kafka_replication.infra.program import deploy
+from kafka_replication.infra.stack.environment import stack_environment
+from kafka_replication.infra.stack.session import OpenStack
+from kafka_replication.infra.stack.settings import StackSettings
+from kafka_replication.infra.stack.stack_checks import raise_by_gitops
+from kafka_replication.infra.stack.validation_job import in_cluster, stack_validation
 
 #: Takes a rendered object, and returns it as it should be registered.
 Change = Callable[[Mapping[str, Any]], Mapping[str, Any]]

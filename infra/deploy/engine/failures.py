@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from importlib.metadata import version
 
-from components.contract.problems import CannotRunError
+from kafka_replication.components.contract.problems import CannotRunError
 
 #: The engine repeats the program's message after this text.
 _AGAIN = "an unhandled error occurred: "

@@ -16,16 +16,16 @@ from typing import Any
 
 from pulumi import automation
 
-from components.contract.problems import CannotRunError
-from infra.deploy.engine.command import EngineCommand, Say
-from infra.deploy.engine.failures import NoSuchStackError, engine_failure
-from infra.kubernetes.access import asking_kubernetes
-from infra.kubernetes.api import KubernetesApi, Object, Reference, reference
-from infra.machine.toolchain import PULUMI
-from infra.machine.waiting import DeadlineError, NotYetError, wait_for
-from infra.program import deploy
-from infra.stack.environment import stack_environment
-from infra.stack.settings import PROJECT, StackSettings
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.deploy.engine.command import EngineCommand, Say
+from kafka_replication.infra.deploy.engine.failures import NoSuchStackError, engine_failure
+from kafka_replication.infra.kubernetes.access import asking_kubernetes
+from kafka_replication.infra.kubernetes.api import KubernetesApi, Object, Reference, reference
+from kafka_replication.infra.machine.toolchain import PULUMI
+from kafka_replication.infra.machine.waiting import DeadlineError, NotYetError, wait_for
+from kafka_replication.infra.program import deploy
+from kafka_replication.infra.stack.environment import stack_environment
+from kafka_replication.infra.stack.settings import PROJECT, StackSettings
 
 KUBERNETES = "kubernetes:"
 State = Mapping[str, Any]

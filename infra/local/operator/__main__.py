@@ -1,4 +1,4 @@
-"""Entry of the local operator: `python -m infra.local.operator --kubeconfig … --state-dir … --jdk … …`."""
+"""Entry of the local operator: `python -m kafka_replication.infra.local.operator --kubeconfig … --state-dir … …`."""
 
 import argparse
 import logging
@@ -8,15 +8,15 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from infra.local.kubelet import Kubelet, PodProcesses
-from infra.local.operator.connect_clusters import ConnectClusters
-from infra.local.operator.connector_reconciler import ConnectorReconciler
-from infra.local.operator.ledger import DamagedLedgerError
-from infra.local.operator.reconcile import CachedReads, Operator
-from infra.local.operator.worker_processes import KafkaJars, Runtime, WorkerProcesses
-from infra.machine.jdk import choose_jdk
-from infra.machine.versions import JDK_MINIMUM
-from infra.machine.waiting import try_lock
+from kafka_replication.infra.local.kubelet import Kubelet, PodProcesses
+from kafka_replication.infra.local.operator.connect_clusters import ConnectClusters
+from kafka_replication.infra.local.operator.connector_reconciler import ConnectorReconciler
+from kafka_replication.infra.local.operator.ledger import DamagedLedgerError
+from kafka_replication.infra.local.operator.reconcile import CachedReads, Operator
+from kafka_replication.infra.local.operator.worker_processes import KafkaJars, Runtime, WorkerProcesses
+from kafka_replication.infra.machine.jdk import choose_jdk
+from kafka_replication.infra.machine.versions import JDK_MINIMUM
+from kafka_replication.infra.machine.waiting import try_lock
 
 FIELD_MANAGER = "strimzi-cluster-operator"
 INTERVAL_SECONDS = 1.0
@@ -68,7 +68,7 @@ def _run(options: argparse.Namespace, state_dir: Path) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m infra.local.operator", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m kafka_replication.infra.local.operator", description=__doc__)
     for name, told in {
         "--jdk": "home of the JDK that workers run on",
         "--connect-lib": "directory with the Kafka jars for workers that set no other version",

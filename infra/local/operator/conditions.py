@@ -11,11 +11,16 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from components.flows.operators import strimzi, supported_versions
-from infra.kubernetes.api import KubernetesApi, Object, Reference
-from infra.local.operator.resources import ConfigMapKey, ConnectResource, CustomLogin, UnsupportedLogin
-from infra.local.operator.worker_processes import VERSIONS, WorkerState
-from infra.local.operator.worker_properties import dropped_keys
+from kafka_replication.components.flows.operators import strimzi, supported_versions
+from kafka_replication.infra.kubernetes.api import KubernetesApi, Object, Reference
+from kafka_replication.infra.local.operator.resources import (
+    ConfigMapKey,
+    ConnectResource,
+    CustomLogin,
+    UnsupportedLogin,
+)
+from kafka_replication.infra.local.operator.worker_processes import VERSIONS, WorkerState
+from kafka_replication.infra.local.operator.worker_properties import dropped_keys
 
 
 @dataclass(frozen=True)

@@ -10,20 +10,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 from secrets import token_urlsafe
 
-from components.contract.problems import CannotRunError
-from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
-from infra.local.operator import conditions, worker_files, worker_objects, worker_processes
-from infra.local.operator.conditions import Condition, ConfigMaps, WorkerReport, not_ready
-from infra.local.operator.connect_rest import ConnectRest
-from infra.local.operator.connector_plan import connector_on_one_machine
-from infra.local.operator.ledger import Component, WorkerRecord
-from infra.local.operator.resources import ConnectorResource, ConnectResource
-from infra.local.operator.worker_files import WorkerFiles
-from infra.local.operator.worker_objects import TOKEN_LIFETIME_SECONDS, is_there, token_in
-from infra.local.operator.worker_processes import WorkerProcesses, WorkerSpec, WorkerState
-from infra.local.operator.worker_properties import jvm_arguments, port_of
-from infra.local.parts.control_plane import kubeconfig
-from infra.local.state import write_private
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
+from kafka_replication.infra.local.operator import conditions, worker_files, worker_objects, worker_processes
+from kafka_replication.infra.local.operator.conditions import Condition, ConfigMaps, WorkerReport, not_ready
+from kafka_replication.infra.local.operator.connect_rest import ConnectRest
+from kafka_replication.infra.local.operator.connector_plan import connector_on_one_machine
+from kafka_replication.infra.local.operator.ledger import Component, WorkerRecord
+from kafka_replication.infra.local.operator.resources import ConnectorResource, ConnectResource
+from kafka_replication.infra.local.operator.worker_files import WorkerFiles
+from kafka_replication.infra.local.operator.worker_objects import TOKEN_LIFETIME_SECONDS, is_there, token_in
+from kafka_replication.infra.local.operator.worker_processes import WorkerProcesses, WorkerSpec, WorkerState
+from kafka_replication.infra.local.operator.worker_properties import jvm_arguments, port_of
+from kafka_replication.infra.local.parts.control_plane import kubeconfig
+from kafka_replication.infra.local.state import write_private
 
 log = logging.getLogger(__name__)
 

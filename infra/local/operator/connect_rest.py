@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 import httpx
 
-from components.kafka.connectors import Failure, failures
-from infra.kubernetes.api import Object
+from kafka_replication.components.kafka.connectors import Failure, failures
+from kafka_replication.infra.kubernetes.api import Object
 
 CALL_SECONDS = 10.0
 HEALTH_SECONDS = 1.0

@@ -11,10 +11,10 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
-from infra.local.operator.conditions import Condition, not_ready, warning
-from infra.local.operator.connect_rest import ConnectRest, RestError
-from infra.local.operator.resources import KAFKA_CONNECT, ConnectorResource, owner_reference
+from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
+from kafka_replication.infra.local.operator.conditions import Condition, not_ready, warning
+from kafka_replication.infra.local.operator.connect_rest import ConnectRest, RestError
+from kafka_replication.infra.local.operator.resources import KAFKA_CONNECT, ConnectorResource, owner_reference
 
 log = logging.getLogger(__name__)
 

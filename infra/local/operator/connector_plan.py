@@ -10,13 +10,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from infra.kubernetes.api import Object
-from infra.local.operator import conditions
-from infra.local.operator.conditions import Condition, not_ready, timestamp, trace_summary
-from infra.local.operator.connect_rest import RunningConnector
-from infra.local.operator.connector_annotations import restart_requests
-from infra.local.operator.resources import ConnectorResource
-from infra.local.operator.worker_properties import in_folder, text
+from kafka_replication.infra.kubernetes.api import Object
+from kafka_replication.infra.local.operator import conditions
+from kafka_replication.infra.local.operator.conditions import Condition, not_ready, timestamp, trace_summary
+from kafka_replication.infra.local.operator.connect_rest import RunningConnector
+from kafka_replication.infra.local.operator.connector_annotations import restart_requests
+from kafka_replication.infra.local.operator.resources import ConnectorResource
+from kafka_replication.infra.local.operator.worker_properties import in_folder, text
 
 FORBIDDEN_KEYS = frozenset({"name", "connector.class", "tasks.max", "connector.plugin.version"})
 LONGEST_BACKOFF_MINUTES = 60

@@ -11,11 +11,15 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from infra.kubernetes.api import KubernetesApi, Reference
-from infra.local.operator.conditions import READY, Condition, not_ready, write_status
-from infra.local.operator.connect_rest import ConnectRest, RestError, RunningConnector
-from infra.local.operator.connector_annotations import RestartRequest, manage_offsets, restart_requests
-from infra.local.operator.connector_plan import (
+from kafka_replication.infra.kubernetes.api import KubernetesApi, Reference
+from kafka_replication.infra.local.operator.conditions import READY, Condition, not_ready, write_status
+from kafka_replication.infra.local.operator.connect_rest import ConnectRest, RestError, RunningConnector
+from kafka_replication.infra.local.operator.connector_annotations import (
+    RestartRequest,
+    manage_offsets,
+    restart_requests,
+)
+from kafka_replication.infra.local.operator.connector_plan import (
     OTHER_STATE,
     Configure,
     ConnectorStep,
@@ -30,7 +34,7 @@ from infra.local.operator.connector_plan import (
     restarts_after,
     status_body,
 )
-from infra.local.operator.resources import ConnectorResource
+from kafka_replication.infra.local.operator.resources import ConnectorResource
 
 _FAILED_LOOKUP = re.compile(r"Failed to retrieve (Secret|ConfigMap) (\S+) from Kubernetes namespace (\S+)")
 

@@ -9,9 +9,9 @@ from typing import Generic, TypeVar
 import psutil
 from pydantic import TypeAdapter, ValidationError
 
-from infra.local.parts import processes
-from infra.local.parts.processes import ProcessRecord
-from infra.local.state import write_private
+from kafka_replication.infra.local.parts import processes
+from kafka_replication.infra.local.parts.processes import ProcessRecord
+from kafka_replication.infra.local.state import write_private
 
 log = logging.getLogger(__name__)
 

@@ -8,11 +8,22 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from components.kafka.connections import LOGIN_MODULES
-from infra.kubernetes.api import Object
-from infra.local.operator import resources
-from infra.local.operator.resources import KAFKA_MIRROR_MAKER_2, ClusterConnection, ConnectorResource, ConnectResource
-from infra.local.operator.worker_properties import REPORTER, credentials, security_protocol, trust, uses_reporter
+from kafka_replication.components.kafka.connections import LOGIN_MODULES
+from kafka_replication.infra.kubernetes.api import Object
+from kafka_replication.infra.local.operator import resources
+from kafka_replication.infra.local.operator.resources import (
+    KAFKA_MIRROR_MAKER_2,
+    ClusterConnection,
+    ConnectorResource,
+    ConnectResource,
+)
+from kafka_replication.infra.local.operator.worker_properties import (
+    REPORTER,
+    credentials,
+    security_protocol,
+    trust,
+    uses_reporter,
+)
 
 CONNECTOR_FILE = "/tmp/strimzi-mirrormaker2-connector.properties"
 #: Where the workers of 0.45 keep the passwords and key stores that connectors use.

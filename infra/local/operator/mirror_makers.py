@@ -8,20 +8,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from components.kafka.connectors import failures
-from infra.kubernetes.api import KubernetesApi, Object, reference
-from infra.local.operator import conditions, connector_plan
-from infra.local.operator.conditions import Condition, not_ready, status_body, trace_summary, write_status
-from infra.local.operator.connect_clusters import ConnectClusters
-from infra.local.operator.connector_plan import Outcome
-from infra.local.operator.connector_reconciler import ConnectorReconciler
-from infra.local.operator.mirror_maker2 import (
+from kafka_replication.components.kafka.connectors import failures
+from kafka_replication.infra.kubernetes.api import KubernetesApi, Object, reference
+from kafka_replication.infra.local.operator import conditions, connector_plan
+from kafka_replication.infra.local.operator.conditions import (
+    Condition,
+    not_ready,
+    status_body,
+    trace_summary,
+    write_status,
+)
+from kafka_replication.infra.local.operator.connect_clusters import ConnectClusters
+from kafka_replication.infra.local.operator.connector_plan import Outcome
+from kafka_replication.infra.local.operator.connector_reconciler import ConnectorReconciler
+from kafka_replication.infra.local.operator.mirror_maker2 import (
     InvalidResourceError,
     connect_resource,
     connector_resources,
     for_one_machine,
 )
-from infra.local.operator.resources import ConnectorResource
+from kafka_replication.infra.local.operator.resources import ConnectorResource
 
 
 def reconcile_mirror_maker(

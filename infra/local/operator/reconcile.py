@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference, reference
-from infra.local.operator import mirror_maker2, resources
-from infra.local.operator.connect_clusters import ConnectClusters
-from infra.local.operator.connector_reconciler import ConnectorReconciler
-from infra.local.operator.ledger import Component
-from infra.local.operator.mirror_makers import reconcile_mirror_maker
-from infra.local.operator.resources import ConnectorResource, ConnectResource
+from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference, reference
+from kafka_replication.infra.local.operator import mirror_maker2, resources
+from kafka_replication.infra.local.operator.connect_clusters import ConnectClusters
+from kafka_replication.infra.local.operator.connector_reconciler import ConnectorReconciler
+from kafka_replication.infra.local.operator.ledger import Component
+from kafka_replication.infra.local.operator.mirror_makers import reconcile_mirror_maker
+from kafka_replication.infra.local.operator.resources import ConnectorResource, ConnectResource
 
 #: Every list carries the revision of the whole store. The API server reads Events from the store, not from a cache.
 _ANY_LIST = "/api/v1/events"

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from infra.kubernetes.api import Object, Reference
+from kafka_replication.infra.kubernetes.api import Object, Reference
 
 #: Key of the Secret into which the operator copies the certificates that the workers trust.
 TRUST_KEY = "ca.crt"

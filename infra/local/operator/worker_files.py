@@ -20,11 +20,11 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, pkcs12
 
-from components.kafka.connections import LOGIN_MODULES
-from infra.local.operator import resources
-from infra.local.operator.mirror_maker2 import CONNECTOR_FILE, STORES
-from infra.local.operator.resources import ClusterConnection, ConnectResource, SecretEntry
-from infra.local.operator.worker_properties import (
+from kafka_replication.components.kafka.connections import LOGIN_MODULES
+from kafka_replication.infra.local.operator import resources
+from kafka_replication.infra.local.operator.mirror_maker2 import CONNECTOR_FILE, STORES
+from kafka_replication.infra.local.operator.resources import ClusterConnection, ConnectResource, SecretEntry
+from kafka_replication.infra.local.operator.worker_properties import (
     as_properties_file,
     credential_entries,
     for_every_client,

@@ -12,10 +12,10 @@ from typing import Any
 
 import yaml
 
-from infra.kubernetes.api import ApiError, KubernetesApi, Object, reference
-from infra.local.operator.resources import CLUSTER_LABEL, ConnectResource, owner_reference
-from infra.local.operator.worker_processes import WorkerState
-from infra.local.operator.worker_properties import (
+from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi, Object, reference
+from kafka_replication.infra.local.operator.resources import CLUSTER_LABEL, ConnectResource, owner_reference
+from kafka_replication.infra.local.operator.worker_processes import WorkerState
+from kafka_replication.infra.local.operator.worker_properties import (
     PORT_NAME,
     as_properties_file,
     port_of,
@@ -23,7 +23,7 @@ from infra.local.operator.worker_properties import (
     trust_secret_name,
     worker_properties,
 )
-from infra.local.parts.processes import free_port, is_free
+from kafka_replication.infra.local.parts.processes import free_port, is_free
 
 CONFIG_KEY = "kafka-connect.properties"
 

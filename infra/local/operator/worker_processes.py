@@ -13,22 +13,22 @@ from pathlib import Path
 
 from rich.console import Console
 
-from components.contract.problems import CannotRunError
-from infra.local.operator.ledger import WORKERS, Component, Ledger, WorkerRecord
-from infra.local.operator.worker_properties import (
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.local.operator.ledger import WORKERS, Component, Ledger, WorkerRecord
+from kafka_replication.infra.local.operator.worker_properties import (
     agent,
     as_properties_file,
     in_folder,
     on_one_machine,
     on_this_port,
 )
-from infra.local.parts import processes
-from infra.local.parts.processes import free_port, is_free
-from infra.local.state import write_private
-from infra.machine import paths, toolchain, versions
-from infra.machine.jdk import Jdk, archive_file, class_archive
-from infra.machine.toolchain import ensure_jars
-from infra.machine.waiting import exclusive
+from kafka_replication.infra.local.parts import processes
+from kafka_replication.infra.local.parts.processes import free_port, is_free
+from kafka_replication.infra.local.state import write_private
+from kafka_replication.infra.machine import paths, toolchain, versions
+from kafka_replication.infra.machine.jdk import Jdk, archive_file, class_archive
+from kafka_replication.infra.machine.toolchain import ensure_jars
+from kafka_replication.infra.machine.waiting import exclusive
 
 
 class WorkerState(Enum):

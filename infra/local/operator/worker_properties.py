@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from components.kafka.connections import LOGIN_MODULES
-from infra.kubernetes.api import Object
-from infra.local.operator import resources
-from infra.local.operator.resources import ClusterConnection, ConnectResource, SecretEntry
-from infra.machine import versions
+from kafka_replication.components.kafka.connections import LOGIN_MODULES
+from kafka_replication.infra.kubernetes.api import Object
+from kafka_replication.infra.local.operator import resources
+from kafka_replication.infra.local.operator.resources import ClusterConnection, ConnectResource, SecretEntry
+from kafka_replication.infra.machine import versions
 
 REPORTER = "io.strimzi.kafka.metrics.prometheus.ClientMetricsReporter"
 _REPORTER_TYPE = "strimziMetricsReporter"

@@ -10,12 +10,12 @@ from typing import Any
 import httpx
 import yaml
 
-from components.contract.problems import CannotRunError
-from infra.local import paths
-from infra.local.certificates import Authority
-from infra.local.parts.part import Launch, StackFacts, StackServer, expect_ok, plain_environment
-from infra.local.state import write_private
-from infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.local import paths
+from kafka_replication.infra.local.certificates import Authority
+from kafka_replication.infra.local.parts.part import Launch, StackFacts, StackServer, expect_ok, plain_environment
+from kafka_replication.infra.local.state import write_private
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 
 AUTHORITY = Authority("kubernetes")
 #: The key of the administrator's token in the state's passwords.

@@ -14,16 +14,16 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its stubs d
     UserScramCredentialUpsertion,
 )
 
-from components.contract.problems import CannotRunError
-from components.kafka.connections import LOGIN_MODULES
-from infra.local import paths
-from infra.local.acls import REQUEST_SECONDS, apply_acls, retried_all, standing_acls
-from infra.local.certificates import Authority
-from infra.local.endpoints import ADMIN, REGIONS, Region, part_name, region_of
-from infra.local.parts.part import Launch, StackFacts, StackServer, java_command, plain_environment
-from infra.local.parts.processes import is_open
-from infra.local.state import write_private
-from infra.machine.waiting import NotYetError
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.kafka.connections import LOGIN_MODULES
+from kafka_replication.infra.local import paths
+from kafka_replication.infra.local.acls import REQUEST_SECONDS, apply_acls, retried_all, standing_acls
+from kafka_replication.infra.local.certificates import Authority
+from kafka_replication.infra.local.endpoints import ADMIN, REGIONS, Region, part_name, region_of
+from kafka_replication.infra.local.parts.part import Launch, StackFacts, StackServer, java_command, plain_environment
+from kafka_replication.infra.local.parts.processes import is_open
+from kafka_replication.infra.local.state import write_private
+from kafka_replication.infra.machine.waiting import NotYetError
 
 QUICK_AND_SMALL = {
     # With one node, every internal topic has one replica.

@@ -3,11 +3,18 @@
 import os
 import sys
 
-from components.contract.problems import CannotRunError
-from infra.local import paths
-from infra.local.operator.ledger import PODS, WORKERS, DamagedLedgerError, Ledger, PodRecord, Record, WorkerRecord
-from infra.local.parts.part import Launch, StackFacts, StackServer, plain_environment
-from infra.machine import paths as machine_paths
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.local import paths
+from kafka_replication.infra.local.operator.ledger import (
+    PODS,
+    WORKERS,
+    DamagedLedgerError,
+    Ledger,
+    PodRecord,
+    Record,
+    WorkerRecord,
+)
+from kafka_replication.infra.local.parts.part import Launch, StackFacts, StackServer, plain_environment
 
 
 def workers() -> list[WorkerRecord]:
@@ -42,7 +49,7 @@ def _prepare(site: StackFacts) -> Launch:
     return Launch(
         (
             sys.executable,
-            *("-m", "infra.local.operator"),
+            *("-m", "kafka_replication.infra.local.operator"),
             *("--kubeconfig", paths.kubeconfig()),
             *("--state-dir", paths.operator()),
             *("--jdk", site.artifacts.jdk.home),
@@ -52,7 +59,7 @@ def _prepare(site: StackFacts) -> Launch:
             *("--spark-lib", site.artifacts.spark_lib),
             *("--reconciliation-seconds", str(reconciliation_seconds())),
         ),
-        plain_environment(PYTHONPATH=str(machine_paths.PACKAGES), PYTHONUNBUFFERED="1"),
+        plain_environment(PYTHONUNBUFFERED="1"),
     )
 
 

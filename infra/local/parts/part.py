@@ -7,9 +7,9 @@ from pathlib import Path
 
 import httpx
 
-from infra.local.artifacts import Artifacts
-from infra.machine.jdk import Jdk, class_archive
-from infra.machine.waiting import NotYetError
+from kafka_replication.infra.local.artifacts import Artifacts
+from kafka_replication.infra.machine.jdk import Jdk, class_archive
+from kafka_replication.infra.machine.waiting import NotYetError
 
 
 @dataclass(frozen=True)

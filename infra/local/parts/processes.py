@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 from pydantic import BaseModel, ConfigDict
 
-from infra.machine.waiting import DeadlineError, NotYetError, wait_for
+from kafka_replication.infra.machine.waiting import DeadlineError, NotYetError, wait_for
 
 #: Creation times are relative to the boot time, which moves when the clock is set.
 CLOCK_TOLERANCE_SECONDS = 2.0

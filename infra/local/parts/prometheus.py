@@ -8,13 +8,12 @@ from pathlib import Path
 import httpx
 from rich.console import Console
 
-from components.contract.problems import CannotRunError
-from infra.local import paths
-from infra.local.artifacts import ensure_monitoring_crds
-from infra.local.parts.control_plane import api_client, apply_definitions
-from infra.local.parts.part import Launch, StackFacts, StackServer, expect_ok, plain_environment
-from infra.local.prometheus.configuration import CONFIG_FILE, write_files
-from infra.machine import paths as machine_paths
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.local import paths
+from kafka_replication.infra.local.artifacts import ensure_monitoring_crds
+from kafka_replication.infra.local.parts.control_plane import api_client, apply_definitions
+from kafka_replication.infra.local.parts.part import Launch, StackFacts, StackServer, expect_ok, plain_environment
+from kafka_replication.infra.local.prometheus.configuration import CONFIG_FILE, write_files
 
 #: The namespace that exists on a stack with Prometheus, for what a topology's `monitoring` deploys.
 NAMESPACE = "monitoring"
@@ -68,12 +67,12 @@ def _launch_operator(site: StackFacts) -> Launch:
             answer.raise_for_status()
     command = (
         sys.executable,
-        *("-m", "infra.local.prometheus"),
+        *("-m", "kafka_replication.infra.local.prometheus"),
         *("--kubeconfig", paths.kubeconfig()),
         *("--folder", paths.prometheus()),
         *("--port", str(site.ports[_NAME])),
     )
-    return Launch(command, plain_environment(PYTHONPATH=str(machine_paths.PACKAGES), PYTHONUNBUFFERED="1"))
+    return Launch(command, plain_environment(PYTHONUNBUFFERED="1"))
 
 
 PROMETHEUS = StackServer(_NAME, _launch, _probe, ports=(_NAME,))

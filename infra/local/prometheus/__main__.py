@@ -1,4 +1,4 @@
-"""Entry of the stand-in: `python -m infra.local.prometheus --kubeconfig … --folder … --port …`."""
+"""Entry of the stand-in: `python -m kafka_replication.infra.local.prometheus --kubeconfig … --folder … --port …`."""
 
 import argparse
 import logging
@@ -11,10 +11,10 @@ from pathlib import Path
 
 import httpx
 
-from components.render.monitoring import API_VERSION
-from infra.kubernetes.api import ApiError
-from infra.local.operator.reconcile import CachedReads
-from infra.local.prometheus.configuration import UnsupportedError, write_files
+from kafka_replication.components.render.monitoring import API_VERSION
+from kafka_replication.infra.kubernetes.api import ApiError
+from kafka_replication.infra.local.operator.reconcile import CachedReads
+from kafka_replication.infra.local.prometheus.configuration import UnsupportedError, write_files
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +57,7 @@ class Configurer:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run until SIGTERM or SIGINT. Return 0."""
-    parser = argparse.ArgumentParser(prog="python -m infra.local.prometheus", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m kafka_replication.infra.local.prometheus", description=__doc__)
     parser.add_argument("--kubeconfig", type=Path, required=True, help="kubeconfig of a user who may read everything")
     parser.add_argument("--folder", type=Path, required=True, help="folder of Prometheus' files")
     parser.add_argument("--port", type=int, required=True, help="port of Prometheus on 127.0.0.1")

@@ -11,8 +11,8 @@ from typing import Any
 
 import yaml
 
-from components.contract.exported_series import ADDRESS
-from infra.local.state import write_private
+from kafka_replication.components.contract.exported_series import ADDRESS
+from kafka_replication.infra.local.state import write_private
 
 #: Seconds between two scrapes, and between two evaluations of the rules. The operator's default is 30 for both.
 INTERVAL_SECONDS = 10

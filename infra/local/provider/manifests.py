@@ -16,8 +16,8 @@ from typing import Any
 from google.protobuf import json_format, struct_pb2
 from pulumi.runtime import rpc
 
-from infra.kubernetes.api import Object, Reference
-from infra.kubernetes.managed_fields import group_of, replacing_fields
+from kafka_replication.infra.kubernetes.api import Object, Reference
+from kafka_replication.infra.kubernetes.managed_fields import group_of, replacing_fields
 
 UNKNOWN = rpc.UNKNOWN
 """Represents a value that only the deployment will know; the engine sends it during a preview."""

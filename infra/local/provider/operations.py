@@ -9,11 +9,11 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
-from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference, reference
-from infra.kubernetes.managed_fields import PULUMI, owners, union
-from infra.local.provider import manifests
-from infra.local.provider.manifests import Properties, has_unknowns
-from infra.machine.waiting import DeadlineError, NotYetError, wait_for
+from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference, reference
+from kafka_replication.infra.kubernetes.managed_fields import PULUMI, owners, union
+from kafka_replication.infra.local.provider import manifests
+from kafka_replication.infra.local.provider.manifests import Properties, has_unknowns
+from kafka_replication.infra.machine.waiting import DeadlineError, NotYetError, wait_for
 
 FIELD_MANAGER = PULUMI
 

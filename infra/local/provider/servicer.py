@@ -14,10 +14,10 @@ from grpc import ServicerContext as Context
 from pulumi.runtime.proto import plugin_pb2, provider_pb2_grpc, status_pb2
 from pulumi.runtime.proto import provider_pb2 as pb
 
-from infra.kubernetes.api import ApiError, KubernetesApi, reference
-from infra.local.provider import manifests
-from infra.local.provider.manifests import InputChanges, Properties, compare, decode, encode
-from infra.local.provider.operations import (
+from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi, reference
+from kafka_replication.infra.local.provider import manifests
+from kafka_replication.infra.local.provider.manifests import InputChanges, Properties, compare, decode, encode
+from kafka_replication.infra.local.provider.operations import (
     DEFAULT_DEADLINE_SECONDS,
     FIELD_MANAGER,
     NotReadyError,

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterator
 
-from components.render.secrets import CONFIG_MAP_PROVIDER
-from infra.kubernetes.access import asking_kubernetes, connected
-from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
-from infra.onboard.importing.values import providers_of, texts_in
-from infra.stack.settings import KubernetesAccess
+from kafka_replication.components.render.secrets import CONFIG_MAP_PROVIDER
+from kafka_replication.infra.kubernetes.access import asking_kubernetes, connected
+from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
+from kafka_replication.infra.onboard.importing.values import providers_of, texts_in
+from kafka_replication.infra.stack.settings import KubernetesAccess
 
 _KINDS = ("KafkaMirrorMaker2", "KafkaConnect", "KafkaConnector")
 _NEW, _OLD = "kafka.strimzi.io/v1", "kafka.strimzi.io/v1beta2"

@@ -3,14 +3,21 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from components.flows.naming import MIRRORED
-from components.properties.definitions import Owner, definitions, nearest, supported_versions
-from components.render.kafka_connect import BYTE_CONVERTERS
-from components.topology.clusters import is_label, is_subdomain
-from infra.onboard.importing.documents import COMPLETE, PropertiesFile, RestConnector
-from infra.onboard.importing.flows import role_of
-from infra.onboard.importing.left_out import LeftOut
-from infra.onboard.importing.reading import GROUP, ReadInput, ReadObject, ReadProperties, read_connector, read_workers
+from kafka_replication.components.flows.naming import MIRRORED
+from kafka_replication.components.properties.definitions import Owner, definitions, nearest, supported_versions
+from kafka_replication.components.render.kafka_connect import BYTE_CONVERTERS
+from kafka_replication.components.topology.clusters import is_label, is_subdomain
+from kafka_replication.infra.onboard.importing.documents import COMPLETE, PropertiesFile, RestConnector
+from kafka_replication.infra.onboard.importing.flows import role_of
+from kafka_replication.infra.onboard.importing.left_out import LeftOut
+from kafka_replication.infra.onboard.importing.reading import (
+    GROUP,
+    ReadInput,
+    ReadObject,
+    ReadProperties,
+    read_connector,
+    read_workers,
+)
 
 #: Prefixes of worker properties that KafkaConnects take in their `config`.
 _PASSED = (

@@ -3,17 +3,24 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from components.kafka.connectors import CONNECTOR_CLASSES, ConnectorRole
-from components.kafka.dedicated_config import CLUSTERS, ENABLED, DedicatedConfig, Pair, Setting, side_property
-from components.kafka.plugins import CONVERTER_KEYS
-from components.kafka.replication_policy import SIDES
-from components.properties.clients import CLUSTER_PREFIXES, clients, split_prefix
-from components.properties.definitions import CLIENTS, CONNECTORS, Owner, definitions, nearest
-from infra.onboard.importing.documents import PropertiesFile
-from infra.onboard.importing.flows import Imported, flow_of
-from infra.onboard.importing.left_out import LeftOut
-from infra.onboard.importing.reading import GROUP, ReadProperties, read_connector, read_workers
-from infra.onboard.importing.settings import OLD_NAMES
+from kafka_replication.components.kafka.connectors import CONNECTOR_CLASSES, ConnectorRole
+from kafka_replication.components.kafka.dedicated_config import (
+    CLUSTERS,
+    ENABLED,
+    DedicatedConfig,
+    Pair,
+    Setting,
+    side_property,
+)
+from kafka_replication.components.kafka.plugins import CONVERTER_KEYS
+from kafka_replication.components.kafka.replication_policy import SIDES
+from kafka_replication.components.properties.clients import CLUSTER_PREFIXES, clients, split_prefix
+from kafka_replication.components.properties.definitions import CLIENTS, CONNECTORS, Owner, definitions, nearest
+from kafka_replication.infra.onboard.importing.documents import PropertiesFile
+from kafka_replication.infra.onboard.importing.flows import Imported, flow_of
+from kafka_replication.infra.onboard.importing.left_out import LeftOut
+from kafka_replication.infra.onboard.importing.reading import GROUP, ReadProperties, read_connector, read_workers
+from kafka_replication.infra.onboard.importing.settings import OLD_NAMES
 
 #: Prefixes of keys that only MirrorMaker's own REST server reads. Source: RestServerConfig.
 _REST = ("dedicated.mode.", "listeners", "rest.", "admin.listeners", "access.control.", "response.http.")

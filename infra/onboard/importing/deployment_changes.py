@@ -5,26 +5,31 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from components.changes.all_effects import all_effects
-from components.changes.deployment_state import DeployedConnector, DeployedWorkers, DeploymentState
-from components.changes.effect import Effect, Impact
-from components.checks.properties import WITHOUT_EFFECT, refused_properties
-from components.flows.naming import MIRRORED, STORAGE_TOPICS
-from components.flows.resolved import ResolvedFlow, resolve_flows
-from components.kafka.replication_policy import HEARTBEATS_TOPIC, SIDES
-from components.properties.definitions import Owner
-from components.properties.keys import OtherOwner, Unknown, WithoutEffect, connector_key_meaning
-from components.render.deployments import Deployment, deployments
-from components.render.kafka_connect import EXACTLY_ONCE_SUPPORT
-from components.render.planned_objects import Manifest
-from components.topology.clusters import ConfigValue, is_subdomain
-from components.topology.parsing import parse_topology
-from infra.onboard.importing.effective import effective_state, objects_of
-from infra.onboard.importing.flows import Imported
-from infra.onboard.importing.mirrors import group_part
-from infra.onboard.importing.reading import ReadObject, ReadProperties, config_map_data, read_documents
-from infra.onboard.importing.topologies import ImportedTopology
-from infra.onboard.importing.values import OURS, ConfigMaps, Placeholders, may_be_secret
+from kafka_replication.components.changes.all_effects import all_effects
+from kafka_replication.components.changes.deployment_state import DeployedConnector, DeployedWorkers, DeploymentState
+from kafka_replication.components.changes.effect import Effect, Impact
+from kafka_replication.components.checks.properties import WITHOUT_EFFECT, refused_properties
+from kafka_replication.components.flows.naming import MIRRORED, STORAGE_TOPICS
+from kafka_replication.components.flows.resolved import ResolvedFlow, resolve_flows
+from kafka_replication.components.kafka.replication_policy import HEARTBEATS_TOPIC, SIDES
+from kafka_replication.components.properties.definitions import Owner
+from kafka_replication.components.properties.keys import OtherOwner, Unknown, WithoutEffect, connector_key_meaning
+from kafka_replication.components.render.deployments import Deployment, deployments
+from kafka_replication.components.render.kafka_connect import EXACTLY_ONCE_SUPPORT
+from kafka_replication.components.render.planned_objects import Manifest
+from kafka_replication.components.topology.clusters import ConfigValue, is_subdomain
+from kafka_replication.components.topology.parsing import parse_topology
+from kafka_replication.infra.onboard.importing.effective import effective_state, objects_of
+from kafka_replication.infra.onboard.importing.flows import Imported
+from kafka_replication.infra.onboard.importing.mirrors import group_part
+from kafka_replication.infra.onboard.importing.reading import (
+    ReadObject,
+    ReadProperties,
+    config_map_data,
+    read_documents,
+)
+from kafka_replication.infra.onboard.importing.topologies import ImportedTopology
+from kafka_replication.infra.onboard.importing.values import OURS, ConfigMaps, Placeholders, may_be_secret
 
 _CONNECTOR = "connector "
 #: Shown instead of a structure, and of a credential.

@@ -8,9 +8,9 @@ from typing import Any
 
 import yaml
 
-from components.properties.values import value_text
-from infra.onboard.importing.left_out import LeftOut
-from infra.stack.yaml_files import MERGE
+from kafka_replication.components.properties.values import value_text
+from kafka_replication.infra.onboard.importing.left_out import LeftOut
+from kafka_replication.infra.stack.yaml_files import MERGE
 
 
 class _Loader(yaml.CSafeLoader):

@@ -7,22 +7,27 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from components.changes.deployment_state import DeployedConnector, DeployedWorkers, DeploymentState, deployment_state
-from components.kafka.plugins import BYTE_ARRAY_CONVERTER, CONVERTER_KEYS, full_class_name
-from components.kafka.replication_policy import SIDES
-from components.kafka.topic_names import default_topics_exclude
-from components.properties.definitions import Owner, definitions
-from components.properties.values import value_text
-from components.render.connections import FILE_PROVIDER, WORKER_FILE
-from components.render.kafka_connect import EXACTLY_ONCE_SUPPORT
-from components.render.planned_objects import PART_OF, Manifest
-from infra.onboard.importing.flows import Imported, role_of
-from infra.onboard.importing.logins import OPTION
-from infra.onboard.importing.mirrors import effective_configs, ends_of_mirrors, selections_of
-from infra.onboard.importing.reading import ReadObject
-from infra.onboard.importing.settings import OLD_NAMES
-from infra.onboard.importing.values import Placeholders
-from infra.onboard.importing.workers import CONVERTERS, group_name, state_of
+from kafka_replication.components.changes.deployment_state import (
+    DeployedConnector,
+    DeployedWorkers,
+    DeploymentState,
+    deployment_state,
+)
+from kafka_replication.components.kafka.plugins import BYTE_ARRAY_CONVERTER, CONVERTER_KEYS, full_class_name
+from kafka_replication.components.kafka.replication_policy import SIDES
+from kafka_replication.components.kafka.topic_names import default_topics_exclude
+from kafka_replication.components.properties.definitions import Owner, definitions
+from kafka_replication.components.properties.values import value_text
+from kafka_replication.components.render.connections import FILE_PROVIDER, WORKER_FILE
+from kafka_replication.components.render.kafka_connect import EXACTLY_ONCE_SUPPORT
+from kafka_replication.components.render.planned_objects import PART_OF, Manifest
+from kafka_replication.infra.onboard.importing.flows import Imported, role_of
+from kafka_replication.infra.onboard.importing.logins import OPTION
+from kafka_replication.infra.onboard.importing.mirrors import effective_configs, ends_of_mirrors, selections_of
+from kafka_replication.infra.onboard.importing.reading import ReadObject
+from kafka_replication.infra.onboard.importing.settings import OLD_NAMES
+from kafka_replication.infra.onboard.importing.values import Placeholders
+from kafka_replication.infra.onboard.importing.workers import CONVERTERS, group_name, state_of
 
 #: Lists whose order does not matter, and one whose order does.
 _SELECTIONS = frozenset({"topics", "topics.exclude", "groups", "groups.exclude"})

@@ -5,21 +5,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
-from components.checks.properties import owned_remedy
-from components.flows.operators import USES_CONNECTOR_RESOURCES
-from components.kafka.connectors import CONNECTOR_CLASSES, ROLE_OF_CLASS, ConnectorRole
-from components.kafka.plugins import below
-from components.kafka.replication_policy import SIDES, Side, is_readable
-from components.kafka.topic_names import has_topic_characters_only
-from components.render.connections import FILE_PROVIDER, WORKER_FILE
-from components.render.secrets import CONFIG_MAP_PROVIDER
-from components.topology.clusters import is_label, is_subdomain
-from infra.onboard.importing.left_out import LeftOut
-from infra.onboard.importing.logins import Logins, operator_properties
-from infra.onboard.importing.reading import Notes, ReadObject, ReadProperties
-from infra.onboard.importing.settings import flow_keys
-from infra.onboard.importing.values import ConfigMaps, Placeholders, unresolved
-from infra.onboard.importing.workers import CONVERTERS, connect_of, connector_keys, own_labels
+from kafka_replication.components.checks.properties import owned_remedy
+from kafka_replication.components.flows.operators import USES_CONNECTOR_RESOURCES
+from kafka_replication.components.kafka.connectors import CONNECTOR_CLASSES, ROLE_OF_CLASS, ConnectorRole
+from kafka_replication.components.kafka.plugins import below
+from kafka_replication.components.kafka.replication_policy import SIDES, Side, is_readable
+from kafka_replication.components.kafka.topic_names import has_topic_characters_only
+from kafka_replication.components.render.connections import FILE_PROVIDER, WORKER_FILE
+from kafka_replication.components.render.secrets import CONFIG_MAP_PROVIDER
+from kafka_replication.components.topology.clusters import is_label, is_subdomain
+from kafka_replication.infra.onboard.importing.left_out import LeftOut
+from kafka_replication.infra.onboard.importing.logins import Logins, operator_properties
+from kafka_replication.infra.onboard.importing.reading import Notes, ReadObject, ReadProperties
+from kafka_replication.infra.onboard.importing.settings import flow_keys
+from kafka_replication.infra.onboard.importing.values import ConfigMaps, Placeholders, unresolved
+from kafka_replication.infra.onboard.importing.workers import CONVERTERS, connect_of, connector_keys, own_labels
 
 _CLIENTS = ("producer.override.", "consumer.override.", "admin.override.")
 #: Properties that the topology expresses in its own way, so a placeholder cannot replace them.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
-from components.checks.properties import WITHOUT_EFFECT
+from kafka_replication.components.checks.properties import WITHOUT_EFFECT
 
 #: Codes of things whose omission affects no record and no offset.
 _HARMLESS = frozenset(

@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from components.kafka.connections import LOGIN_MODULES
-from components.properties.values import Value, value_text
-from infra.onboard.importing.reading import Notes
-from infra.onboard.importing.values import may_be_secret, secret_key, unresolved
+from kafka_replication.components.kafka.connections import LOGIN_MODULES
+from kafka_replication.components.properties.values import Value, value_text
+from kafka_replication.infra.onboard.importing.reading import Notes
+from kafka_replication.infra.onboard.importing.values import may_be_secret, secret_key, unresolved
 
 Fields = Mapping[str, Any]
 OPTION = re.compile(r"""([\w.]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s;"']+))""")

@@ -4,19 +4,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from components.checks.properties import owned_remedy, refused_properties
-from components.kafka.connectors import ConnectorRole
-from components.kafka.plugins import below
-from components.kafka.replication_policy import SIDES, Side
-from components.properties.definitions import Owner, nearest
-from components.topology.clusters import is_label
-from infra.onboard.importing.flows import TASKS, Imported, Names, differing_keys, note_other_login
-from infra.onboard.importing.left_out import LeftOut
-from infra.onboard.importing.logins import Logins, operator_properties
-from infra.onboard.importing.reading import Notes, ReadObject
-from infra.onboard.importing.settings import flow_keys, keys_of
-from infra.onboard.importing.values import Placeholders
-from infra.onboard.importing.workers import CONVERTERS, connect_of, connector_keys
+from kafka_replication.components.checks.properties import owned_remedy, refused_properties
+from kafka_replication.components.kafka.connectors import ConnectorRole
+from kafka_replication.components.kafka.plugins import below
+from kafka_replication.components.kafka.replication_policy import SIDES, Side
+from kafka_replication.components.properties.definitions import Owner, nearest
+from kafka_replication.components.topology.clusters import is_label
+from kafka_replication.infra.onboard.importing.flows import TASKS, Imported, Names, differing_keys, note_other_login
+from kafka_replication.infra.onboard.importing.left_out import LeftOut
+from kafka_replication.infra.onboard.importing.logins import Logins, operator_properties
+from kafka_replication.infra.onboard.importing.reading import Notes, ReadObject
+from kafka_replication.infra.onboard.importing.settings import flow_keys, keys_of
+from kafka_replication.infra.onboard.importing.values import Placeholders
+from kafka_replication.infra.onboard.importing.workers import CONVERTERS, connect_of, connector_keys
 
 #: Field of a mirror -> the property that it sets, and the connectors that read it. The operator gives it to all
 #: connectors.

@@ -8,13 +8,13 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from components.contract.problems import CannotRunError
-from components.topology.clusters import ValidationAccess
-from components.topology.model import topology_schema
-from infra.onboard.importing.topologies import ImportedTopology
-from infra.onboard.new_project.files import plain_files
-from infra.stack.stack_schema import stack_schema
-from infra.stack.yaml_files import load_yaml, shown
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.topology.clusters import ValidationAccess
+from kafka_replication.components.topology.model import topology_schema
+from kafka_replication.infra.onboard.importing.topologies import ImportedTopology
+from kafka_replication.infra.onboard.new_project.files import plain_files
+from kafka_replication.infra.stack.stack_schema import stack_schema
+from kafka_replication.infra.stack.yaml_files import load_yaml, shown
 
 _SCHEMA = "# yaml-language-server: $schema={}.schema.json\n"
 

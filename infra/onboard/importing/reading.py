@@ -7,11 +7,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from components.contract.problems import CannotRunError, Problem
-from components.flows.operators import CLUSTER_LABEL, REPLICATING_KINDS, STRIMZI_GROUP, USES_CONNECTOR_RESOURCES
-from components.render.planned_objects import Manifest
-from components.topology.clusters import is_subdomain
-from infra.onboard.importing.documents import (
+from kafka_replication.components.contract.problems import CannotRunError, Problem
+from kafka_replication.components.flows.operators import (
+    CLUSTER_LABEL,
+    REPLICATING_KINDS,
+    STRIMZI_GROUP,
+    USES_CONNECTOR_RESOURCES,
+)
+from kafka_replication.components.render.planned_objects import Manifest
+from kafka_replication.components.topology.clusters import is_subdomain
+from kafka_replication.infra.onboard.importing.documents import (
     COMPLETE,
     OF_CONNECTOR,
     OF_DEDICATED,
@@ -24,15 +29,15 @@ from infra.onboard.importing.documents import (
     rest_connectors,
     template_note,
 )
-from infra.onboard.importing.left_out import LeftOut
-from infra.onboard.importing.strimzi_fields import (
+from kafka_replication.infra.onboard.importing.left_out import LeftOut
+from kafka_replication.infra.onboard.importing.strimzi_fields import (
     missing,
     null_properties,
     without_dropped,
     without_removed,
     without_wrong_forms,
 )
-from infra.stack.yaml_files import shown
+from kafka_replication.infra.stack.yaml_files import shown
 
 _PROPERTIES = ".properties"
 #: Bytes of the largest file of a folder that may be properties under another ending.

@@ -4,18 +4,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from components.changes.stack_change import is_covered
-from components.checks.properties import refused_properties
-from components.kafka.connectors import EMIT_CHECKPOINTS, ConnectorRole
-from components.kafka.patterns import DEFAULT_GROUPS_EXCLUDE
-from components.kafka.plugins import below, full_class_name
-from components.kafka.replication_policy import KNOWN_POLICIES, POLICY_CLASSES, Policy
-from components.kafka.topic_names import default_topics_exclude
-from components.properties.definitions import CONNECTORS, Owner, definitions
-from components.render.connector_config import DEFAULTS
-from components.render.kafka_connect import BYTE_CONVERTERS, EXACTLY_ONCE_SUPPORT
-from infra.onboard.importing.reading import Notes
-from infra.onboard.importing.values import may_be_secret
+from kafka_replication.components.changes.stack_change import is_covered
+from kafka_replication.components.checks.properties import refused_properties
+from kafka_replication.components.kafka.connectors import EMIT_CHECKPOINTS, ConnectorRole
+from kafka_replication.components.kafka.patterns import DEFAULT_GROUPS_EXCLUDE
+from kafka_replication.components.kafka.plugins import below, full_class_name
+from kafka_replication.components.kafka.replication_policy import KNOWN_POLICIES, POLICY_CLASSES, Policy
+from kafka_replication.components.kafka.topic_names import default_topics_exclude
+from kafka_replication.components.properties.definitions import CONNECTORS, Owner, definitions
+from kafka_replication.components.render.connector_config import DEFAULTS
+from kafka_replication.components.render.kafka_connect import BYTE_CONVERTERS, EXACTLY_ONCE_SUPPORT
+from kafka_replication.infra.onboard.importing.reading import Notes
+from kafka_replication.infra.onboard.importing.values import may_be_secret
 
 
 def _number(text: str) -> int | None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from components.checks.properties import CONNECTOR_FORBIDDEN
+from kafka_replication.components.checks.properties import CONNECTOR_FORBIDDEN
 
 #: Text or a number, a whole number, and properties: a mapping of names to plain values.
 TEXT, NUMBER, PROPERTIES = "text", "a whole number", "properties"

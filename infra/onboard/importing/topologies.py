@@ -5,16 +5,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from components.contract.problems import ReplicationError
-from components.flows.operators import CLUSTER_LABEL, kafka_version, strimzi
-from components.topology.parsing import parse_topology
-from components.topology.workers import ConnectCluster
-from infra.onboard.importing.connect_rest import attach_connectors
-from infra.onboard.importing.dedicated import flows_of, imported_dedicated
-from infra.onboard.importing.flows import Imported, Names, imported_flow, role_of
-from infra.onboard.importing.left_out import LeftOut
-from infra.onboard.importing.mirrors import as_flows, imported_mirror_maker2
-from infra.onboard.importing.reading import ReadInput, ReadObject, ReadProperties, config_map_data
+from kafka_replication.components.contract.problems import ReplicationError
+from kafka_replication.components.flows.operators import CLUSTER_LABEL, kafka_version, strimzi
+from kafka_replication.components.topology.parsing import parse_topology
+from kafka_replication.components.topology.workers import ConnectCluster
+from kafka_replication.infra.onboard.importing.connect_rest import attach_connectors
+from kafka_replication.infra.onboard.importing.dedicated import flows_of, imported_dedicated
+from kafka_replication.infra.onboard.importing.flows import Imported, Names, imported_flow, role_of
+from kafka_replication.infra.onboard.importing.left_out import LeftOut
+from kafka_replication.infra.onboard.importing.mirrors import as_flows, imported_mirror_maker2
+from kafka_replication.infra.onboard.importing.reading import ReadInput, ReadObject, ReadProperties, config_map_data
 
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
-from components.checks.property_values import is_open_credential
-from components.kafka.connections import may_hold_secret
-from components.properties.definitions import Owner, definitions, supported_versions
-from components.properties.values import Value, value_text
-from components.render.connections import FILE_PROVIDER
-from components.render.secrets import CONFIG_MAP_PROVIDER, SECRET_PROVIDER
+from kafka_replication.components.checks.property_values import is_open_credential
+from kafka_replication.components.kafka.connections import may_hold_secret
+from kafka_replication.components.properties.definitions import Owner, definitions, supported_versions
+from kafka_replication.components.properties.values import Value, value_text
+from kafka_replication.components.render.connections import FILE_PROVIDER
+from kafka_replication.components.render.secrets import CONFIG_MAP_PROVIDER, SECRET_PROVIDER
 
 _JAAS = "sasl.jaas.config"
 #: The part of a key that concerns a login, after any client prefixes.

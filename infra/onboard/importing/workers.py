@@ -5,17 +5,17 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from components.checks.properties import refused_properties
-from components.contract.problems import CannotRunError
-from components.flows.operators import CLUSTER_LABEL, PAUSE, USES_CONNECTOR_RESOURCES
-from components.kafka.plugins import JSON_CONVERTER, SIMPLE_HEADER_CONVERTER
-from components.properties.definitions import Owner
-from components.render.connections import FILE_PROVIDER, WORKER_FILE
-from components.render.kafka_connect import BYTE_CONVERTERS, EXACTLY_ONCE_SUPPORT
-from components.render.planned_objects import MANAGED_BY, PART_OF
-from components.topology.workers import Template
-from infra.onboard.importing.reading import Notes
-from infra.onboard.importing.values import may_be_secret, unresolved
+from kafka_replication.components.checks.properties import refused_properties
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.flows.operators import CLUSTER_LABEL, PAUSE, USES_CONNECTOR_RESOURCES
+from kafka_replication.components.kafka.plugins import JSON_CONVERTER, SIMPLE_HEADER_CONVERTER
+from kafka_replication.components.properties.definitions import Owner
+from kafka_replication.components.render.connections import FILE_PROVIDER, WORKER_FILE
+from kafka_replication.components.render.kafka_connect import BYTE_CONVERTERS, EXACTLY_ONCE_SUPPORT
+from kafka_replication.components.render.planned_objects import MANAGED_BY, PART_OF
+from kafka_replication.components.topology.workers import Template
+from kafka_replication.infra.onboard.importing.reading import Notes
+from kafka_replication.infra.onboard.importing.values import may_be_secret, unresolved
 
 #: Field of `v1` -> worker property of `v1beta2`, the key of `connect.storageTopics`, "" for the group.
 _GROUP = {

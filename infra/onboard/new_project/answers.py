@@ -4,9 +4,9 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from components.contract.problems import Problem
-from components.kafka import connections
-from components.topology.clusters import is_label
+from kafka_replication.components.contract.problems import Problem
+from kafka_replication.components.kafka import connections
+from kafka_replication.components.topology.clusters import is_label
 
 #: Pulumi's own rule for the name of a project.
 _PROJECT_NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")

@@ -10,15 +10,20 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from components.contract.problems import RefusedError
-from components.contract.temporary_states import ANNOTATION, TemporaryState, annotation_value, temporary_states
-from components.flows.operators import PAUSE
-from components.flows.resolved import ResolvedFlow
-from components.kafka.connectors import ConnectorRole, failures
-from components.render.deployments import declared_connectors
-from infra.kubernetes.api import Object, Reference
-from infra.kubernetes.connector_states import wanted_connectors
-from infra.kubernetes.managed_fields import owner_of
+from kafka_replication.components.contract.problems import RefusedError
+from kafka_replication.components.contract.temporary_states import (
+    ANNOTATION,
+    TemporaryState,
+    annotation_value,
+    temporary_states,
+)
+from kafka_replication.components.flows.operators import PAUSE
+from kafka_replication.components.flows.resolved import ResolvedFlow
+from kafka_replication.components.kafka.connectors import ConnectorRole, failures
+from kafka_replication.components.render.deployments import declared_connectors
+from kafka_replication.infra.kubernetes.api import Object, Reference
+from kafka_replication.infra.kubernetes.connector_states import wanted_connectors
+from kafka_replication.infra.kubernetes.managed_fields import owner_of
 
 
 @dataclass(frozen=True)

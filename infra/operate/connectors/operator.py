@@ -4,23 +4,23 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 
-from components.contract.problems import CannotRunError
-from components.flows.resolved import ResolvedFlow
-from components.kafka.connectors import is_observed
-from components.properties.definitions import nearest
-from infra.kubernetes.access import FIELD_MANAGER
-from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
-from infra.machine.waiting import DeadlineError, NotYetError, wait_for
-from infra.operate.connectors.changes import (
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.flows.resolved import ResolvedFlow
+from kafka_replication.components.kafka.connectors import is_observed
+from kafka_replication.components.properties.definitions import nearest
+from kafka_replication.infra.kubernetes.access import FIELD_MANAGER
+from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
+from kafka_replication.infra.machine.waiting import DeadlineError, NotYetError, wait_for
+from kafka_replication.infra.operate.connectors.changes import (
     ConnectorChange,
     ConnectorPlace,
     ConnectorRestart,
     connector_places,
     disowned,
 )
-from infra.operate.status.facts import ConnectorFacts
-from infra.operate.status.kubernetes_facts import connector_of
-from infra.stack.session import OpenStack
+from kafka_replication.infra.operate.status.facts import ConnectorFacts
+from kafka_replication.infra.operate.status.kubernetes_facts import connector_of
+from kafka_replication.infra.stack.session import OpenStack
 
 _WHY = "The command changes the state of connectors in their resources."
 _PERMISSION = "let the account of the stack's Kubernetes context get and patch KafkaConnectors and KafkaMirrorMaker2s."

@@ -6,25 +6,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from components.clients.errors import NoAnswerError
-from components.clients.reader import KafkaReader
-from components.clients.streams import KafkaRecord
-from components.contract.evidence import PublishedPositions
-from components.contract.parameters import FlowParameters
-from components.contract.wording import agreeing, number
-from components.kafka.mirror_records import Checkpoint, latest_checkpoints
-from components.kafka.positions import OffsetRange, TopicPartition
-from components.kafka.proven_positions import place_after_loss
-from infra.operate.flow_access import FlowAccess
-from infra.operate.move.facts import Group, GroupPlan, LeftAlone, Mode, NewPosition, Precondition
-from infra.operate.move.failover_plan import next_steps, verdict_precondition
-from infra.operate.move.groups import FAILOVER
-from infra.operate.move.run import Operation
-from infra.operate.partition_logs import Say
-from infra.operate.status.facts import NoAnswer, VerdictFacts
-from infra.operate.status.flow_status import duration
-from infra.operate.status.kafka_facts import heartbeat_ms
-from infra.operate.status.kubernetes_facts import published_positions, verdict_facts
+from kafka_replication.components.clients.errors import NoAnswerError
+from kafka_replication.components.clients.reader import KafkaReader
+from kafka_replication.components.clients.streams import KafkaRecord
+from kafka_replication.components.contract.evidence import PublishedPositions
+from kafka_replication.components.contract.parameters import FlowParameters
+from kafka_replication.components.contract.wording import agreeing, number
+from kafka_replication.components.kafka.mirror_records import Checkpoint, latest_checkpoints
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.components.kafka.proven_positions import place_after_loss
+from kafka_replication.infra.operate.flow_access import FlowAccess
+from kafka_replication.infra.operate.move.facts import Group, GroupPlan, LeftAlone, Mode, NewPosition, Precondition
+from kafka_replication.infra.operate.move.failover_plan import next_steps, verdict_precondition
+from kafka_replication.infra.operate.move.groups import FAILOVER
+from kafka_replication.infra.operate.move.run import Operation
+from kafka_replication.infra.operate.partition_logs import Say
+from kafka_replication.infra.operate.status.facts import NoAnswer, VerdictFacts
+from kafka_replication.infra.operate.status.flow_status import duration
+from kafka_replication.infra.operate.status.kafka_facts import heartbeat_ms
+from kafka_replication.infra.operate.status.kubernetes_facts import published_positions, verdict_facts
 
 #: How many of a partition's newest offsets are read, to learn when and how fast its records arrived.
 _NEWEST = 100

@@ -3,25 +3,38 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from components.clients.reader import KafkaReader
-from components.contract.parameters import FlowParameters
-from components.contract.problems import RefusedError
-from components.contract.wording import agreeing, named, number
-from components.kafka.exact_positions import NotProvenError
-from components.kafka.positions import TopicPartition
-from components.kafka.replication_policy import Policy
-from components.kafka.return_positions import PartitionBack, positions_back
-from components.render.acls import flows_without_addresses
-from infra.operate.flow_access import FlowAccess
-from infra.operate.move.facts import Bound, Group, GroupPlan, NewPosition, Precondition, streams_groups, unproven
-from infra.operate.move.failover_plan import LeftAloneError, groups_precondition, new_positions, refuse_running
-from infra.operate.move.fence import lift, not_seen, owner_of, visible_fence
-from infra.operate.move.groups import FAILBACK, expect_unchanged, read_groups
-from infra.operate.move.positions import LEADS
-from infra.operate.move.rights import lift_rights
-from infra.operate.move.run import POINT_OF_NO_RETURN, Operation
-from infra.operate.move.source_only import SourceOnly, source_only
-from infra.operate.partition_logs import PartitionLog, Say, walk_partitions
+from kafka_replication.components.clients.reader import KafkaReader
+from kafka_replication.components.contract.parameters import FlowParameters
+from kafka_replication.components.contract.problems import RefusedError
+from kafka_replication.components.contract.wording import agreeing, named, number
+from kafka_replication.components.kafka.exact_positions import NotProvenError
+from kafka_replication.components.kafka.positions import TopicPartition
+from kafka_replication.components.kafka.replication_policy import Policy
+from kafka_replication.components.kafka.return_positions import PartitionBack, positions_back
+from kafka_replication.components.render.acls import flows_without_addresses
+from kafka_replication.infra.operate.flow_access import FlowAccess
+from kafka_replication.infra.operate.move.facts import (
+    Bound,
+    Group,
+    GroupPlan,
+    NewPosition,
+    Precondition,
+    streams_groups,
+    unproven,
+)
+from kafka_replication.infra.operate.move.failover_plan import (
+    LeftAloneError,
+    groups_precondition,
+    new_positions,
+    refuse_running,
+)
+from kafka_replication.infra.operate.move.fence import lift, not_seen, owner_of, visible_fence
+from kafka_replication.infra.operate.move.groups import FAILBACK, expect_unchanged, read_groups
+from kafka_replication.infra.operate.move.positions import LEADS
+from kafka_replication.infra.operate.move.rights import lift_rights
+from kafka_replication.infra.operate.move.run import POINT_OF_NO_RETURN, Operation
+from kafka_replication.infra.operate.move.source_only import SourceOnly, source_only
+from kafka_replication.infra.operate.partition_logs import PartitionLog, Say, walk_partitions
 
 #: How many ranges of records that only the source has are listed.
 _LISTED = 20

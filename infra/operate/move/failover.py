@@ -9,13 +9,13 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from types import MappingProxyType
 
-from components.clients.errors import NoAnswerError
-from components.contract.parameters import FlowParameters
-from components.contract.problems import CannotRunError
-from components.contract.wording import number
-from components.kafka.positions import OffsetRange, TopicPartition
-from infra.machine.waiting import DeadlineError, NotYetError, wait_for
-from infra.operate.connectors.changes import (
+from kafka_replication.components.clients.errors import NoAnswerError
+from kafka_replication.components.contract.parameters import FlowParameters
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.contract.wording import number
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.infra.machine.waiting import DeadlineError, NotYetError, wait_for
+from kafka_replication.infra.operate.connectors.changes import (
     ConnectorChange,
     ConnectorPlace,
     StateRequest,
@@ -23,15 +23,15 @@ from infra.operate.connectors.changes import (
     connector_places,
     planned,
 )
-from infra.operate.connectors.operator import carry_out, read_live
-from infra.operate.flow_access import FlowAccess, Readers
-from infra.operate.move.facts import FailoverFacts, Group, GroupPlan, Growth, Mode, Precondition
-from infra.operate.move.failover_plan import next_steps, only_waits, plan
-from infra.operate.move.groups import FAILOVER, changed_meanwhile, expect_unchanged, read_groups
-from infra.operate.move.positions import read_positions
-from infra.operate.move.run import POINT_OF_NO_RETURN, Operation, topics_of
-from infra.operate.partition_logs import Say
-from infra.operate.status.kubernetes_facts import connector_facts, verdict_facts
+from kafka_replication.infra.operate.connectors.operator import carry_out, read_live
+from kafka_replication.infra.operate.flow_access import FlowAccess, Readers
+from kafka_replication.infra.operate.move.facts import FailoverFacts, Group, GroupPlan, Growth, Mode, Precondition
+from kafka_replication.infra.operate.move.failover_plan import next_steps, only_waits, plan
+from kafka_replication.infra.operate.move.groups import FAILOVER, changed_meanwhile, expect_unchanged, read_groups
+from kafka_replication.infra.operate.move.positions import read_positions
+from kafka_replication.infra.operate.move.run import POINT_OF_NO_RETURN, Operation, topics_of
+from kafka_replication.infra.operate.partition_logs import Say
+from kafka_replication.infra.operate.status.kubernetes_facts import connector_facts, verdict_facts
 
 #: States in which a checkpoint connector writes nothing.
 _QUIET = frozenset({"stopped", "paused"})

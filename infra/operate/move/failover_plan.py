@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from components.contract.parameters import FlowParameters
-from components.contract.problems import RefusedError
-from components.contract.report import Verdict
-from components.contract.wording import agreeing, named, number
-from components.kafka.exact_positions import ExactPosition, NotProvenError, PartitionPositions
-from components.kafka.positions import TopicPartition
-from components.kafka.replication_policy import Policy
-from infra.operate.move.facts import (
+from kafka_replication.components.contract.parameters import FlowParameters
+from kafka_replication.components.contract.problems import RefusedError
+from kafka_replication.components.contract.report import Verdict
+from kafka_replication.components.contract.wording import agreeing, named, number
+from kafka_replication.components.kafka.exact_positions import ExactPosition, NotProvenError, PartitionPositions
+from kafka_replication.components.kafka.positions import TopicPartition
+from kafka_replication.components.kafka.replication_policy import Policy
+from kafka_replication.infra.operate.move.facts import (
     Bound,
     FailoverFacts,
     Group,
@@ -21,8 +21,8 @@ from infra.operate.move.facts import (
     streams_groups,
     unproven,
 )
-from infra.operate.status.facts import ConnectorFacts, NoAnswer, VerdictFacts
-from infra.operate.status.flow_status import duration
+from kafka_replication.infra.operate.status.facts import ConnectorFacts, NoAnswer, VerdictFacts
+from kafka_replication.infra.operate.status.flow_status import duration
 
 #: How many partitions a message names.
 _NAMED = 3

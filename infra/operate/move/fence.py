@@ -9,14 +9,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from components.clients.errors import NoAnswerError
-from components.clients.reader import KafkaReader
-from components.clients.writer import Access, TopicAcls
-from components.contract.parameters import FlowParameters
-from components.contract.problems import CannotRunError, RefusedError
-from components.contract.wording import named, number
-from components.flows.resolved import ResolvedFlow
-from components.kafka.acls import (
+from kafka_replication.components.clients.errors import NoAnswerError
+from kafka_replication.components.clients.reader import KafkaReader
+from kafka_replication.components.clients.writer import Access, TopicAcls
+from kafka_replication.components.contract.parameters import FlowParameters
+from kafka_replication.components.contract.problems import CannotRunError, RefusedError
+from kafka_replication.components.contract.wording import named, number
+from kafka_replication.components.flows.resolved import ResolvedFlow
+from kafka_replication.components.kafka.acls import (
     CLUSTER_NAME,
     AclEntry,
     denials_to_lift,
@@ -28,17 +28,17 @@ from components.kafka.acls import (
     owners,
     without_grant,
 )
-from components.kafka.positions import OffsetRange, TopicPartition
-from components.kafka.replication_policy import Side
-from components.render.acls import flows_without_addresses
-from components.render.job_parameters import flow_parameters
-from components.topology.clusters import kafka_principal
-from infra.machine.waiting import NotYetError, wait_for
-from infra.operate.flow_access import FlowAccess
-from infra.operate.move.facts import GroupPlan, Precondition
-from infra.operate.move.failover import Failover
-from infra.operate.move.run import MoveCall
-from infra.operate.partition_logs import Say
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.components.kafka.replication_policy import Side
+from kafka_replication.components.render.acls import flows_without_addresses
+from kafka_replication.components.render.job_parameters import flow_parameters
+from kafka_replication.components.topology.clusters import kafka_principal
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.infra.operate.flow_access import FlowAccess
+from kafka_replication.infra.operate.move.facts import GroupPlan, Precondition
+from kafka_replication.infra.operate.move.failover import Failover
+from kafka_replication.infra.operate.move.run import MoveCall
+from kafka_replication.infra.operate.partition_logs import Say
 
 _INSTEAD = "stop the producers yourself, and leave `--fence` out"
 _STOPS_FLOW = "The fence's ACL would also stop the other flow from writing."

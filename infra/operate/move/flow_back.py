@@ -7,30 +7,30 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from components.clients.reader import KafkaReader
-from components.contract.parameters import FlowParameters
-from components.contract.problems import RefusedError
-from components.contract.wording import agreeing, named, number
-from components.kafka.connectors import can_resume_at, stored_for
-from components.kafka.exact_positions import NotProvenError
-from components.kafka.positions import OffsetRange, TopicPartition
-from components.kafka.replication_policy import Policy
-from components.kafka.return_positions import FlowBackStart, flow_back_start
-from infra.operate.connectors.changes import ConnectorPlace, StateRequest
-from infra.operate.connectors.operator import disown, read_live
-from infra.operate.flow_access import FlowAccess
-from infra.operate.move.facts import CheckedPlan, Precondition, unproven
-from infra.operate.move.failback import Failback, on_one_side, refuse_unsuited_back, reverse_flows
-from infra.operate.move.fence import lift, not_seen, owners_on
-from infra.operate.move.groups import FAILBACK
-from infra.operate.move.rights import lift_rights
-from infra.operate.move.run import MoveCall, Operation
-from infra.operate.move.source_only import SourceOnly, source_only
-from infra.operate.offsets.change import PURPOSE, Run, config_map_reference, left_behind
-from infra.operate.offsets.plan import Known, OffsetChange
-from infra.operate.offsets.reader import OffsetsReader
-from infra.operate.partition_logs import PartitionLog, Say, walk_partitions
-from infra.operate.status.kubernetes_facts import connector_of
+from kafka_replication.components.clients.reader import KafkaReader
+from kafka_replication.components.contract.parameters import FlowParameters
+from kafka_replication.components.contract.problems import RefusedError
+from kafka_replication.components.contract.wording import agreeing, named, number
+from kafka_replication.components.kafka.connectors import can_resume_at, stored_for
+from kafka_replication.components.kafka.exact_positions import NotProvenError
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.components.kafka.replication_policy import Policy
+from kafka_replication.components.kafka.return_positions import FlowBackStart, flow_back_start
+from kafka_replication.infra.operate.connectors.changes import ConnectorPlace, StateRequest
+from kafka_replication.infra.operate.connectors.operator import disown, read_live
+from kafka_replication.infra.operate.flow_access import FlowAccess
+from kafka_replication.infra.operate.move.facts import CheckedPlan, Precondition, unproven
+from kafka_replication.infra.operate.move.failback import Failback, on_one_side, refuse_unsuited_back, reverse_flows
+from kafka_replication.infra.operate.move.fence import lift, not_seen, owners_on
+from kafka_replication.infra.operate.move.groups import FAILBACK
+from kafka_replication.infra.operate.move.rights import lift_rights
+from kafka_replication.infra.operate.move.run import MoveCall, Operation
+from kafka_replication.infra.operate.move.source_only import SourceOnly, source_only
+from kafka_replication.infra.operate.offsets.change import PURPOSE, Run, config_map_reference, left_behind
+from kafka_replication.infra.operate.offsets.plan import Known, OffsetChange
+from kafka_replication.infra.operate.offsets.reader import OffsetsReader
+from kafka_replication.infra.operate.partition_logs import PartitionLog, Say, walk_partitions
+from kafka_replication.infra.operate.status.kubernetes_facts import connector_of
 
 
 @dataclass(frozen=True)

@@ -7,16 +7,16 @@ which. No state is kept between two runs: a new run finds what an interrupted on
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from components.clients.reader import KafkaReader
-from components.clients.writer import GroupWriter
-from components.contract.parameters import FlowParameters
-from components.contract.problems import CannotRunError, RefusedError
-from components.kafka.positions import CommittedOffset, TopicPartition
-from components.kafka.replication_policy import SIDES, Side
-from components.properties.definitions import nearest
-from infra.operate.flow_access import FlowAccess, Readers
-from infra.operate.move.facts import Group, NewPosition
-from infra.operate.partition_logs import Say
+from kafka_replication.components.clients.reader import KafkaReader
+from kafka_replication.components.clients.writer import GroupWriter
+from kafka_replication.components.contract.parameters import FlowParameters
+from kafka_replication.components.contract.problems import CannotRunError, RefusedError
+from kafka_replication.components.kafka.positions import CommittedOffset, TopicPartition
+from kafka_replication.components.kafka.replication_policy import SIDES, Side
+from kafka_replication.components.properties.definitions import nearest
+from kafka_replication.infra.operate.flow_access import FlowAccess, Readers
+from kafka_replication.infra.operate.move.facts import Group, NewPosition
+from kafka_replication.infra.operate.partition_logs import Say
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,14 @@ that a group waits for is before the first target record with that timestamp or 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from components.clients.reader import KafkaReader
-from components.contract.parameters import FlowParameters, GuardParameters
-from components.kafka.exact_positions import NotProvenError, PartitionPositions, exact_positions
-from components.kafka.pair_positions import PairSides, pair_positions
-from components.kafka.positions import TopicPartition
-from components.kafka.record_identity import without_mark
-from components.kafka.replication_policy import Policy
-from infra.operate.partition_logs import Compared, PartitionLog, Say, every, walk_partitions
+from kafka_replication.components.clients.reader import KafkaReader
+from kafka_replication.components.contract.parameters import FlowParameters, GuardParameters
+from kafka_replication.components.kafka.exact_positions import NotProvenError, PartitionPositions, exact_positions
+from kafka_replication.components.kafka.pair_positions import PairSides, pair_positions
+from kafka_replication.components.kafka.positions import TopicPartition
+from kafka_replication.components.kafka.record_identity import without_mark
+from kafka_replication.components.kafka.replication_policy import Policy
+from kafka_replication.infra.operate.partition_logs import Compared, PartitionLog, Say, every, walk_partitions
 
 #: How many offsets before the lowest position a walk begins, because records that were sent again may start there. If a
 #: record is not found, the next number is tried; None is the beginning of the log.

@@ -3,13 +3,13 @@
 import shlex
 from collections.abc import Collection, Iterator, Sequence
 
-from components.contract.problems import CannotRunError
-from components.contract.wording import named, number
-from components.kafka.acls import CLUSTER_NAME, grant_options
-from components.kafka.replication_policy import Side
-from components.topology.clusters import kafka_principal
-from infra.operate.flow_access import FlowAccess
-from infra.operate.move.facts import Precondition
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.contract.wording import named, number
+from kafka_replication.components.kafka.acls import CLUSTER_NAME, grant_options
+from kafka_replication.components.kafka.replication_policy import Side
+from kafka_replication.components.topology.clusters import kafka_principal
+from kafka_replication.infra.operate.flow_access import FlowAccess
+from kafka_replication.infra.operate.move.facts import Precondition
 
 
 def commit_rights(

@@ -15,15 +15,15 @@ from typing import ClassVar, Generic, TypeVar
 from rich.console import Console
 from rich.markup import escape
 
-from components.clients.reader import KafkaReader
-from components.contract.problems import RefusedError
-from components.contract.wording import number
-from infra.operate.flow_access import FlowAccess
-from infra.operate.move.facts import CheckedPlan, GroupPlan, Mode, NewPosition, Precondition
-from infra.operate.move.groups import Direction, commit_positions
-from infra.operate.move.rights import commit_rights
-from infra.operate.move.source_only import SourceOnly, export
-from infra.operate.partition_logs import Say
+from kafka_replication.components.clients.reader import KafkaReader
+from kafka_replication.components.contract.problems import RefusedError
+from kafka_replication.components.contract.wording import number
+from kafka_replication.infra.operate.flow_access import FlowAccess
+from kafka_replication.infra.operate.move.facts import CheckedPlan, GroupPlan, Mode, NewPosition, Precondition
+from kafka_replication.infra.operate.move.groups import Direction, commit_positions
+from kafka_replication.infra.operate.move.rights import commit_rights
+from kafka_replication.infra.operate.move.source_only import SourceOnly, export
+from kafka_replication.infra.operate.partition_logs import Say
 
 _MARKS = {True: "[green]✓[/]", False: "[red]✗[/]", None: "[yellow]![/]"}
 _WIDTH = 13

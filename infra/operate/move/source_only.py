@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from components.clients.reader import KafkaReader
-from components.clients.streams import KafkaRecord
-from components.contract.problems import CannotRunError, RefusedError
-from components.kafka.positions import OffsetRange, TopicPartition
-from infra.operate.partition_logs import Say
+from kafka_replication.components.clients.reader import KafkaReader
+from kafka_replication.components.clients.streams import KafkaRecord
+from kafka_replication.components.contract.problems import CannotRunError, RefusedError
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.infra.operate.partition_logs import Say
 
 
 @dataclass(frozen=True)

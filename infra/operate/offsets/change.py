@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from components.contract.problems import CannotRunError, RefusedError
-from components.contract.temporary_states import temporary_states
-from components.flows.operators import PAUSE
-from components.kafka.connectors import offsets_document
-from components.render.kafka_connectors import waits_for_offsets
-from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
-from infra.machine.waiting import DeadlineError, NotYetError, wait_for
-from infra.operate.connectors.changes import (
+from kafka_replication.components.contract.problems import CannotRunError, RefusedError
+from kafka_replication.components.contract.temporary_states import temporary_states
+from kafka_replication.components.flows.operators import PAUSE
+from kafka_replication.components.kafka.connectors import offsets_document
+from kafka_replication.components.render.kafka_connectors import waits_for_offsets
+from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
+from kafka_replication.infra.machine.waiting import DeadlineError, NotYetError, wait_for
+from kafka_replication.infra.operate.connectors.changes import (
     OFFSETS,
     ConnectorChange,
     ConnectorPlace,
@@ -29,10 +29,10 @@ from infra.operate.connectors.changes import (
     version_of,
     wanted_state,
 )
-from infra.operate.connectors.operator import Say, carry_out, disown, patch_live, read_live
-from infra.operate.offsets.plan import OffsetChange
-from infra.operate.offsets.reader import OffsetsReader
-from infra.operate.status.facts import ConnectorFacts
+from kafka_replication.infra.operate.connectors.operator import Say, carry_out, disown, patch_live, read_live
+from kafka_replication.infra.operate.offsets.plan import OffsetChange
+from kafka_replication.infra.operate.offsets.reader import OffsetsReader
+from kafka_replication.infra.operate.status.facts import ConnectorFacts
 
 #: Suffix of the user's name while a connector is stopped to set its offsets. If it stays, the call was interrupted.
 PURPOSE = ", to set offsets"

@@ -12,10 +12,10 @@ from io import StringIO
 
 import yaml
 
-from components.contract.problems import CannotRunError, Problem
-from components.kafka.positions import TopicPartition
-from components.properties.definitions import nearest
-from infra.stack.yaml_files import place
+from kafka_replication.components.contract.problems import CannotRunError, Problem
+from kafka_replication.components.kafka.positions import TopicPartition
+from kafka_replication.components.properties.definitions import nearest
+from kafka_replication.infra.stack.yaml_files import place
 
 KEYS = ("source", "topic", "partition", "offset", "time")
 _FORM = "write a list of entries such as `{topic: orders, partition: 0, offset: 42}`."

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from components.contract.problems import Problem
-from components.contract.wording import number
-from components.kafka.connectors import can_resume_at, is_within, next_record, stored_for
-from components.kafka.offset_syncs import SyncHistory
-from components.kafka.positions import OffsetRange, TopicPartition
-from components.properties.definitions import nearest
-from infra.operate.offsets.file import Entry
+from kafka_replication.components.contract.problems import Problem
+from kafka_replication.components.contract.wording import number
+from kafka_replication.components.kafka.connectors import can_resume_at, is_within, next_record, stored_for
+from kafka_replication.components.kafka.offset_syncs import SyncHistory
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.components.properties.definitions import nearest
+from kafka_replication.infra.operate.offsets.file import Entry
 
 Stored = Mapping[tuple[str, TopicPartition], int | None]
 

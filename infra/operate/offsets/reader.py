@@ -4,20 +4,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from components.clients.errors import NoAnswerError
-from components.clients.streams import KafkaRecord
-from components.contract.parameters import FlowParameters
-from components.contract.problems import CannotRunError, RefusedError, ReplicationError
-from components.flows.naming import storage_topic_name
-from components.flows.resolved import ResolvedFlow
-from components.kafka.connectors import present_tasks, unended_tasks
-from components.kafka.mirror_records import stored_offsets
-from components.kafka.positions import TopicPartition
-from infra.operate.connectors.changes import ConnectorPlace, connector_places
-from infra.operate.flow_access import FlowAccess
-from infra.operate.offsets.file import OffsetsFile, entries
-from infra.operate.offsets.plan import Known, OffsetChange, Stored, mistakes, moves, resets
-from infra.operate.status.kafka_facts import read_syncs
+from kafka_replication.components.clients.errors import NoAnswerError
+from kafka_replication.components.clients.streams import KafkaRecord
+from kafka_replication.components.contract.parameters import FlowParameters
+from kafka_replication.components.contract.problems import CannotRunError, RefusedError, ReplicationError
+from kafka_replication.components.flows.naming import storage_topic_name
+from kafka_replication.components.flows.resolved import ResolvedFlow
+from kafka_replication.components.kafka.connectors import present_tasks, unended_tasks
+from kafka_replication.components.kafka.mirror_records import stored_offsets
+from kafka_replication.components.kafka.positions import TopicPartition
+from kafka_replication.infra.operate.connectors.changes import ConnectorPlace, connector_places
+from kafka_replication.infra.operate.flow_access import FlowAccess
+from kafka_replication.infra.operate.offsets.file import OffsetsFile, entries
+from kafka_replication.infra.operate.offsets.plan import Known, OffsetChange, Stored, mistakes, moves, resets
+from kafka_replication.infra.operate.status.kafka_facts import read_syncs
 
 
 @dataclass(frozen=True)

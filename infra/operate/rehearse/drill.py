@@ -8,25 +8,25 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 
-from components.clients.reader import KafkaReader
-from components.clients.streams import RecordStream
-from components.clients.writer import GroupWriter
-from components.contract.parameters import FlowParameters
-from components.contract.problems import RefusedError
-from components.contract.wording import number
-from components.kafka.exact_positions import NotProvenError
-from components.kafka.positions import CommittedOffset, OffsetRange, TopicPartition
-from components.kafka.record_identity import identity, without_mark
-from components.kafka.replication_policy import Side
-from infra.machine.waiting import DeadlineError, NotYetError, wait_for
-from infra.operate.flow_access import FlowAccess
-from infra.operate.move.facts import FailoverFacts, Group, Mode, NewPosition, Precondition
-from infra.operate.move.failover_plan import LeftAloneError, group_positions, refuse_unsuited
-from infra.operate.move.groups import FAILOVER, commit_positions, read_groups
-from infra.operate.move.positions import read_positions
-from infra.operate.move.rights import commit_rights
-from infra.operate.partition_logs import Say
-from infra.operate.rehearse.drill_record import DrillRecord, DrillStep
+from kafka_replication.components.clients.reader import KafkaReader
+from kafka_replication.components.clients.streams import RecordStream
+from kafka_replication.components.clients.writer import GroupWriter
+from kafka_replication.components.contract.parameters import FlowParameters
+from kafka_replication.components.contract.problems import RefusedError
+from kafka_replication.components.contract.wording import number
+from kafka_replication.components.kafka.exact_positions import NotProvenError
+from kafka_replication.components.kafka.positions import CommittedOffset, OffsetRange, TopicPartition
+from kafka_replication.components.kafka.record_identity import identity, without_mark
+from kafka_replication.components.kafka.replication_policy import Side
+from kafka_replication.infra.machine.waiting import DeadlineError, NotYetError, wait_for
+from kafka_replication.infra.operate.flow_access import FlowAccess
+from kafka_replication.infra.operate.move.facts import FailoverFacts, Group, Mode, NewPosition, Precondition
+from kafka_replication.infra.operate.move.failover_plan import LeftAloneError, group_positions, refuse_unsuited
+from kafka_replication.infra.operate.move.groups import FAILOVER, commit_positions, read_groups
+from kafka_replication.infra.operate.move.positions import read_positions
+from kafka_replication.infra.operate.move.rights import commit_rights
+from kafka_replication.infra.operate.partition_logs import Say
+from kafka_replication.infra.operate.rehearse.drill_record import DrillRecord, DrillStep
 
 #: How many source records before a position are read, to recognize those that the group reads again.
 _BEFORE = 100_000

@@ -4,10 +4,10 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from components.contract.parameters import DocumentPart, Name
-from components.contract.problems import CannotRunError
-from infra.stack.settings import StackSettings
-from infra.stack.yaml_files import shown
+from kafka_replication.components.contract.parameters import DocumentPart, Name
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.stack.settings import StackSettings
+from kafka_replication.infra.stack.yaml_files import shown
 
 
 class DrillStep(DocumentPart):

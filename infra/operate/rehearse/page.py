@@ -8,25 +8,25 @@ from typing import NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from components.contract.parameters import FlowParameters
-from components.contract.problems import RefusedError
-from components.contract.published_verdict import PROOF_HOURS
-from components.flows.naming import validation_secret_name
-from components.flows.resolved import ResolvedFlow, config_values
-from components.kafka.replication_policy import SIDES, Side
-from components.render.acls import flows_without_addresses
-from components.render.heartbeat_workers import heartbeat_workers
-from components.render.job_parameters import flow_parameters
-from components.topology import clusters
-from infra.operate.connectors.changes import ConnectorPlace, connector_places
-from infra.operate.move.facts import Mode
-from infra.operate.move.failback import refuse_unsuited_back
-from infra.operate.move.failover_plan import refuse_unsuited
-from infra.operate.rehearse.drill_record import DrillRecord, read_record
-from infra.stack.environment import stack_environment
-from infra.stack.settings import StackSettings
-from infra.stack.stack_checks import raise_mistakes
-from infra.stack.validation_job import in_cluster
+from kafka_replication.components.contract.parameters import FlowParameters
+from kafka_replication.components.contract.problems import RefusedError
+from kafka_replication.components.contract.published_verdict import PROOF_HOURS
+from kafka_replication.components.flows.naming import validation_secret_name
+from kafka_replication.components.flows.resolved import ResolvedFlow, config_values
+from kafka_replication.components.kafka.replication_policy import SIDES, Side
+from kafka_replication.components.render.acls import flows_without_addresses
+from kafka_replication.components.render.heartbeat_workers import heartbeat_workers
+from kafka_replication.components.render.job_parameters import flow_parameters
+from kafka_replication.components.topology import clusters
+from kafka_replication.infra.operate.connectors.changes import ConnectorPlace, connector_places
+from kafka_replication.infra.operate.move.facts import Mode
+from kafka_replication.infra.operate.move.failback import refuse_unsuited_back
+from kafka_replication.infra.operate.move.failover_plan import refuse_unsuited
+from kafka_replication.infra.operate.rehearse.drill_record import DrillRecord, read_record
+from kafka_replication.infra.stack.environment import stack_environment
+from kafka_replication.infra.stack.settings import StackSettings
+from kafka_replication.infra.stack.stack_checks import raise_mistakes
+from kafka_replication.infra.stack.validation_job import in_cluster
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def runbook(settings: StackSettings, topology_file: str) -> str:
     for flow in resolved:
         exactly_once.setdefault(flow.expanded.where("exactlyOnce"), flow)
     environment = Environment(
-        loader=PackageLoader("infra.operate.rehearse"),
+        loader=PackageLoader("kafka_replication.infra.operate.rehearse"),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

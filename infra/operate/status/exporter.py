@@ -13,14 +13,14 @@ from prometheus_client import CollectorRegistry, start_http_server
 from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
-from components.changes.effect import Impact
-from components.contract import exported_series as series
-from components.contract.exported_series import ExportedSeries
-from components.contract.problems import CannotRunError
-from components.contract.published_verdict import PUBLISHED
-from components.flows.resolved import ResolvedFlow
-from infra.operate.status.facts import LoginFacts
-from infra.operate.status.flow_status import (
+from kafka_replication.components.changes.effect import Impact
+from kafka_replication.components.contract import exported_series as series
+from kafka_replication.components.contract.exported_series import ExportedSeries
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.contract.published_verdict import PUBLISHED
+from kafka_replication.components.flows.resolved import ResolvedFlow
+from kafka_replication.infra.operate.status.facts import LoginFacts
+from kafka_replication.infra.operate.status.flow_status import (
     FlowStatus,
     GroupsStatus,
     Kind,
@@ -29,9 +29,9 @@ from infra.operate.status.flow_status import (
     StatusDocument,
     VerdictStatus,
 )
-from infra.review.comparison import Drift
-from infra.review.live_comparison import compare_with_cluster
-from infra.stack.session import OpenStack
+from kafka_replication.infra.review.comparison import Drift
+from kafka_replication.infra.review.live_comparison import compare_with_cluster
+from kafka_replication.infra.stack.session import OpenStack
 
 #: Drift that other series report: states of connectors, and what the validation found.
 _REPORTED = frozenset(

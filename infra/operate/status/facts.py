@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from components.contract.report import Verdict
-from components.contract.temporary_states import TemporaryState
-from components.kafka.connectors import ConnectorRole, Failure
-from components.kafka.positions import TopicPartition
+from kafka_replication.components.contract.report import Verdict
+from kafka_replication.components.contract.temporary_states import TemporaryState
+from kafka_replication.components.kafka.connectors import ConnectorRole, Failure
+from kafka_replication.components.kafka.positions import TopicPartition
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from components.contract.parameters import DocumentPart, FlowParameters, Shape
-from components.contract.published_verdict import PROOF_HOURS
-from components.contract.report import Verdict
-from components.kafka.connectors import BEHIND_SECONDS
-from infra.operate.status.facts import FlowFacts, GroupFacts, Lag, LoginFacts, NoAnswer, VerdictFacts
+from kafka_replication.components.contract.parameters import DocumentPart, FlowParameters, Shape
+from kafka_replication.components.contract.published_verdict import PROOF_HOURS
+from kafka_replication.components.contract.report import Verdict
+from kafka_replication.components.kafka.connectors import BEHIND_SECONDS
+from kafka_replication.infra.operate.status.facts import FlowFacts, GroupFacts, Lag, LoginFacts, NoAnswer, VerdictFacts
 
 
 class Kind(StrEnum):

@@ -7,14 +7,14 @@ from datetime import UTC, datetime
 from rich.console import Console
 from rich.markup import escape
 
-from components.contract.parameters import DocumentPart
-from components.contract.problems import CannotRunError
-from components.contract.published_verdict import History, PastVerdict
-from components.contract.report import Verdict
-from infra.operate.status.facts import NoAnswer
-from infra.operate.status.kubernetes_facts import read_objects, verdict_history, verdict_references
-from infra.operate.status.text import JUST_MOVE, print_flow
-from infra.stack.session import QUICK, OpenStack
+from kafka_replication.components.contract.parameters import DocumentPart
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.contract.published_verdict import History, PastVerdict
+from kafka_replication.components.contract.report import Verdict
+from kafka_replication.infra.operate.status.facts import NoAnswer
+from kafka_replication.infra.operate.status.kubernetes_facts import read_objects, verdict_history, verdict_references
+from kafka_replication.infra.operate.status.text import JUST_MOVE, print_flow
+from kafka_replication.infra.stack.session import QUICK, OpenStack
 
 _THREADS = 16
 _COLORS = {Verdict.PASS: "green", Verdict.FAIL: "red"}

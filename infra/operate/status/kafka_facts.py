@@ -3,23 +3,28 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from components.clients.reader import KafkaReader
-from components.clients.streams import KafkaRecord
-from components.contract.parameters import FlowParameters
-from components.flows.naming import storage_topic_name
-from components.flows.resolved import ResolvedFlow
-from components.kafka.mirror_records import Checkpoints, heartbeat, latest_checkpoints, replicated_offsets
-from components.kafka.offset_syncs import (
+from kafka_replication.components.clients.reader import KafkaReader
+from kafka_replication.components.clients.streams import KafkaRecord
+from kafka_replication.components.contract.parameters import FlowParameters
+from kafka_replication.components.flows.naming import storage_topic_name
+from kafka_replication.components.flows.resolved import ResolvedFlow
+from kafka_replication.components.kafka.mirror_records import (
+    Checkpoints,
+    heartbeat,
+    latest_checkpoints,
+    replicated_offsets,
+)
+from kafka_replication.components.kafka.offset_syncs import (
     SyncHistory,
     is_left_untranslated,
     most_read_again,
     replicated_up_to,
     sync_histories,
 )
-from components.kafka.positions import OffsetRange, TopicPartition
-from components.topology.model import ExactlyOnce
-from infra.operate.connectors.changes import connector_places
-from infra.operate.status.facts import GroupFacts, Lag, PartitionLag
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.components.topology.model import ExactlyOnce
+from kafka_replication.infra.operate.connectors.changes import connector_places
+from kafka_replication.infra.operate.status.facts import GroupFacts, Lag, PartitionLag
 
 #: Offset syncs by partition of the source.
 Syncs = Mapping[TopicPartition, SyncHistory]

@@ -5,17 +5,23 @@ from concurrent.futures import Executor
 from datetime import datetime
 from typing import TypeAlias
 
-from components.contract.evidence import PublishedPositions, read_positions
-from components.contract.published_verdict import History, config_map_name, entries, read_history, read_verdict
-from components.contract.report import Verdict
-from components.contract.temporary_states import temporary_states
-from components.flows.operators import PAUSE
-from components.flows.resolved import ResolvedFlow, flow_digest
-from components.kafka.connectors import failures
-from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
-from infra.kubernetes.readiness import readiness_of
-from infra.operate.connectors.changes import ConnectorPlace, connector_in, connector_places
-from infra.operate.status.facts import ConnectorFacts, NoAnswer, Task, VerdictFacts
+from kafka_replication.components.contract.evidence import PublishedPositions, read_positions
+from kafka_replication.components.contract.published_verdict import (
+    History,
+    config_map_name,
+    entries,
+    read_history,
+    read_verdict,
+)
+from kafka_replication.components.contract.report import Verdict
+from kafka_replication.components.contract.temporary_states import temporary_states
+from kafka_replication.components.flows.operators import PAUSE
+from kafka_replication.components.flows.resolved import ResolvedFlow, flow_digest
+from kafka_replication.components.kafka.connectors import failures
+from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
+from kafka_replication.infra.kubernetes.readiness import readiness_of
+from kafka_replication.infra.operate.connectors.changes import ConnectorPlace, connector_in, connector_places
+from kafka_replication.infra.operate.status.facts import ConnectorFacts, NoAnswer, Task, VerdictFacts
 
 #: Objects by their address: None for one that does not exist.
 Objects: TypeAlias = Mapping[Reference, Object | NoAnswer | None]

@@ -16,25 +16,45 @@ from typing import TypeVar
 
 from cryptography import x509
 
-from components.clients.errors import NoAnswerError
-from components.clients.login import Purpose, Read
-from components.clients.reader import KafkaReader
-from components.contract.parameters import (
+from kafka_replication.components.clients.errors import NoAnswerError
+from kafka_replication.components.clients.login import Purpose, Read
+from kafka_replication.components.clients.reader import KafkaReader
+from kafka_replication.components.contract.parameters import (
     CertificateAuthentication,
     ClusterParameters,
     FlowParameters,
     UnsupportedAuthentication,
 )
-from components.contract.parameters import CredentialReference as CredentialReference
-from components.contract.problems import CannotRunError
-from components.flows.resolved import ResolvedFlow
-from components.kafka.replication_policy import SIDES, Side
-from components.render.job_parameters import connector_login, flow_parameters
-from components.topology.clusters import Cluster, SecretPattern
-from infra.operate.status.facts import CertificateFacts, FlowFacts, GroupFacts, Lag, LoginFacts, NoAnswer
-from infra.operate.status.flow_status import LISTED, FlowStatus, StackStatus, StatusDocument, flow_status
-from infra.operate.status.kafka_facts import group_facts, heartbeat_ms, lag, read_source, read_syncs, read_target
-from infra.operate.status.kubernetes_facts import (
+from kafka_replication.components.contract.parameters import CredentialReference as CredentialReference
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.flows.resolved import ResolvedFlow
+from kafka_replication.components.kafka.replication_policy import SIDES, Side
+from kafka_replication.components.render.job_parameters import connector_login, flow_parameters
+from kafka_replication.components.topology.clusters import Cluster, SecretPattern
+from kafka_replication.infra.operate.status.facts import (
+    CertificateFacts,
+    FlowFacts,
+    GroupFacts,
+    Lag,
+    LoginFacts,
+    NoAnswer,
+)
+from kafka_replication.infra.operate.status.flow_status import (
+    LISTED,
+    FlowStatus,
+    StackStatus,
+    StatusDocument,
+    flow_status,
+)
+from kafka_replication.infra.operate.status.kafka_facts import (
+    group_facts,
+    heartbeat_ms,
+    lag,
+    read_source,
+    read_syncs,
+    read_target,
+)
+from kafka_replication.infra.operate.status.kubernetes_facts import (
     Objects,
     connector_facts,
     needed_objects,
@@ -42,7 +62,7 @@ from infra.operate.status.kubernetes_facts import (
     unreachable,
     verdict_facts,
 )
-from infra.stack.session import QUICK, OpenStack
+from kafka_replication.infra.stack.session import QUICK, OpenStack
 
 
 def certificates(cluster: ClusterParameters, read: Read) -> tuple[CertificateFacts, ...]:

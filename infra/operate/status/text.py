@@ -7,11 +7,18 @@ from typing import NamedTuple
 from rich.console import Console
 from rich.markup import escape
 
-from components.contract.exported_series import EXPIRES_SOON_DAYS
-from components.contract.report import Verdict
-from components.contract.wording import number
-from infra.operate.status.flow_status import ConnectorStatus, FlowStatus, GroupsStatus, Kind, StatusDocument, duration
-from infra.review.reports import print_fact
+from kafka_replication.components.contract.exported_series import EXPIRES_SOON_DAYS
+from kafka_replication.components.contract.report import Verdict
+from kafka_replication.components.contract.wording import number
+from kafka_replication.infra.operate.status.flow_status import (
+    ConnectorStatus,
+    FlowStatus,
+    GroupsStatus,
+    Kind,
+    StatusDocument,
+    duration,
+)
+from kafka_replication.infra.review.reports import print_fact
 
 #: `replicate failover` commits exact positions instead, from which consumers read none again.
 JUST_MOVE = " (consumers that just move)"

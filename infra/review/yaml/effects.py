@@ -8,19 +8,26 @@ it. Nothing of this may pass as a change without an effect.
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from components.changes.deployment_state import DeploymentState
-from components.changes.effect import Effect, Impact, listed
-from components.flows.operators import PAUSE, STRIMZI_GROUP, USES_CONNECTOR_RESOURCES
-from infra.onboard.importing.flows import role_of
-from infra.onboard.importing.left_out import LeftOut
-from infra.onboard.importing.mirrors import ends_of_mirrors
-from infra.onboard.importing.reading import ReadObject
-from infra.onboard.importing.topologies import kafka_of
-from infra.onboard.importing.values import texts_in
-from infra.review.comparison import Unjudged
-from infra.review.object_changes import ChangeKind, FieldChange
-from infra.review.yaml.folder import Files
-from infra.review.yaml.objects import FileObject, FolderObjects, FolderWorkers, IdentifiedChange, ObjectId, id_of
+from kafka_replication.components.changes.deployment_state import DeploymentState
+from kafka_replication.components.changes.effect import Effect, Impact, listed
+from kafka_replication.components.flows.operators import PAUSE, STRIMZI_GROUP, USES_CONNECTOR_RESOURCES
+from kafka_replication.infra.onboard.importing.flows import role_of
+from kafka_replication.infra.onboard.importing.left_out import LeftOut
+from kafka_replication.infra.onboard.importing.mirrors import ends_of_mirrors
+from kafka_replication.infra.onboard.importing.reading import ReadObject
+from kafka_replication.infra.onboard.importing.topologies import kafka_of
+from kafka_replication.infra.onboard.importing.values import texts_in
+from kafka_replication.infra.review.comparison import Unjudged
+from kafka_replication.infra.review.object_changes import ChangeKind, FieldChange
+from kafka_replication.infra.review.yaml.folder import Files
+from kafka_replication.infra.review.yaml.objects import (
+    FileObject,
+    FolderObjects,
+    FolderWorkers,
+    IdentifiedChange,
+    ObjectId,
+    id_of,
+)
 
 #: Annotations that ask the operator for something; `_requested` says what each does.
 REQUESTS = re.compile(

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from components.contract.problems import CannotRunError
-from infra.review.bases import git
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.review.bases import git
 
 _READ = frozenset({".yaml", ".yml", ".json"})
 #: Files from which other tools generate objects.

@@ -10,20 +10,20 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from components.changes.deployment_state import DeployedConnector, DeploymentState, deployment_state
-from components.flows.operators import REPLICATING_KINDS, STRIMZI_GROUP
-from components.kafka.connectors import ROLE_OF_CLASS
-from components.render.planned_objects import Manifest
-from infra.onboard.importing.documents import documents_of
-from infra.onboard.importing.effective import effective_state, objects_of
-from infra.onboard.importing.flows import Imported, role_of
-from infra.onboard.importing.left_out import LeftOut
-from infra.onboard.importing.mirrors import group_part
-from infra.onboard.importing.reading import ReadInput, ReadObject, config_map_data, objects_in
-from infra.onboard.importing.topologies import kafka_of
-from infra.onboard.importing.values import ConfigMaps, Placeholders, may_be_secret
-from infra.onboard.importing.workers import group_name
-from infra.review.object_changes import ChangeKind, FieldChange, ObjectChange, field_changes
+from kafka_replication.components.changes.deployment_state import DeployedConnector, DeploymentState, deployment_state
+from kafka_replication.components.flows.operators import REPLICATING_KINDS, STRIMZI_GROUP
+from kafka_replication.components.kafka.connectors import ROLE_OF_CLASS
+from kafka_replication.components.render.planned_objects import Manifest
+from kafka_replication.infra.onboard.importing.documents import documents_of
+from kafka_replication.infra.onboard.importing.effective import effective_state, objects_of
+from kafka_replication.infra.onboard.importing.flows import Imported, role_of
+from kafka_replication.infra.onboard.importing.left_out import LeftOut
+from kafka_replication.infra.onboard.importing.mirrors import group_part
+from kafka_replication.infra.onboard.importing.reading import ReadInput, ReadObject, config_map_data, objects_in
+from kafka_replication.infra.onboard.importing.topologies import kafka_of
+from kafka_replication.infra.onboard.importing.values import ConfigMaps, Placeholders, may_be_secret
+from kafka_replication.infra.onboard.importing.workers import group_name
+from kafka_replication.infra.review.object_changes import ChangeKind, FieldChange, ObjectChange, field_changes
 
 #: Kinds whose objects are in the folder's own namespace if they name none.
 _IN_NAMESPACE = frozenset({*REPLICATING_KINDS, "ConfigMap", "Secret"})

@@ -9,14 +9,14 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
-from components.contract.wording import named, number
-from infra.review.comment import TITLE, Fold, markdown
-from infra.review.comparison import Mistake, Unjudged
-from infra.review.object_changes import ChangeKind
-from infra.review.pull_request import require_own_folder, write_result
-from infra.review.reports import as_json as comparison_json
-from infra.review.reports import print_comparisons, print_fact
-from infra.review.yaml.review import FolderReview
+from kafka_replication.components.contract.wording import named, number
+from kafka_replication.infra.review.comment import TITLE, Fold, markdown
+from kafka_replication.infra.review.comparison import Mistake, Unjudged
+from kafka_replication.infra.review.object_changes import ChangeKind
+from kafka_replication.infra.review.pull_request import require_own_folder, write_result
+from kafka_replication.infra.review.reports import as_json as comparison_json
+from kafka_replication.infra.review.reports import print_comparisons, print_fact
+from kafka_replication.infra.review.yaml.review import FolderReview
 
 VERSION = 1
 _MOST = 20

@@ -7,22 +7,22 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from components.checks import check_topology
-from components.checks.double_replication import check_double_replication, check_group_offsets
-from components.checks.loops import check_halves, check_loops
-from components.contract.problems import CannotRunError, Problem, ReplicationError
-from components.flows.expansion import expand
-from components.flows.operators import STRIMZI_GROUP
-from components.kafka.plugins import BYTE_ARRAY_CONVERTER
-from components.topology.parsing import parse_topology
-from infra.onboard.importing.left_out import LeftOut
-from infra.onboard.importing.mirrors import ends_of_mirrors
-from infra.onboard.importing.reading import ReadInput, dedicated_files
-from infra.onboard.importing.topologies import ImportedTopology, imported_topologies
-from infra.review.bases import branch_point, changed_paths
-from infra.review.comparison import Comparison, Mistake, Unjudged, compare, required_objects
-from infra.review.snapshots import Snapshot
-from infra.review.yaml.effects import (
+from kafka_replication.components.checks import check_topology
+from kafka_replication.components.checks.double_replication import check_double_replication, check_group_offsets
+from kafka_replication.components.checks.loops import check_halves, check_loops
+from kafka_replication.components.contract.problems import CannotRunError, Problem, ReplicationError
+from kafka_replication.components.flows.expansion import expand
+from kafka_replication.components.flows.operators import STRIMZI_GROUP
+from kafka_replication.components.kafka.plugins import BYTE_ARRAY_CONVERTER
+from kafka_replication.components.topology.parsing import parse_topology
+from kafka_replication.infra.onboard.importing.left_out import LeftOut
+from kafka_replication.infra.onboard.importing.mirrors import ends_of_mirrors
+from kafka_replication.infra.onboard.importing.reading import ReadInput, dedicated_files
+from kafka_replication.infra.onboard.importing.topologies import ImportedTopology, imported_topologies
+from kafka_replication.infra.review.bases import branch_point, changed_paths
+from kafka_replication.infra.review.comparison import Comparison, Mistake, Unjudged, compare, required_objects
+from kafka_replication.infra.review.snapshots import Snapshot
+from kafka_replication.infra.review.yaml.effects import (
     effects_at_rest,
     is_beside,
     object_effects,
@@ -31,8 +31,8 @@ from infra.review.yaml.effects import (
     unjudged_fields,
     unjudged_files,
 )
-from infra.review.yaml.folder import Files, files_at, files_now, may_matter, repository_of
-from infra.review.yaml.objects import (
+from kafka_replication.infra.review.yaml.folder import Files, files_at, files_now, may_matter, repository_of
+from kafka_replication.infra.review.yaml.objects import (
     FolderObjects,
     FolderWorkers,
     ObjectId,
@@ -41,7 +41,7 @@ from infra.review.yaml.objects import (
     states_of_both,
     workers_of_both,
 )
-from infra.stack.yaml_files import shown
+from kafka_replication.infra.stack.yaml_files import shown
 
 #: Files that people read and from which no tool generates objects.
 _TEXTS = (".md", ".txt", "LICENSE", "CODEOWNERS", ".gitignore")

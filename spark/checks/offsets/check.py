@@ -19,9 +19,9 @@ import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from components.contract.evidence import Translated
-from components.contract.parameters import FlowParameters
-from components.contract.report import (
+from kafka_replication.components.contract.evidence import Translated
+from kafka_replication.components.contract.parameters import FlowParameters
+from kafka_replication.components.contract.report import (
     ACCEPTABLE,
     SAMPLES,
     CheckName,
@@ -34,12 +34,12 @@ from components.contract.report import (
     not_judged,
     note,
 )
-from components.contract.wording import agreeing, numbered
-from components.kafka.mirror_records import Checkpoints
-from components.kafka.offset_syncs import is_left_untranslated
-from components.kafka.positions import TopicPartition
-from spark.checks.offsets import proofs
-from spark.checks.offsets.checkpoints import (
+from kafka_replication.components.contract.wording import agreeing, numbered
+from kafka_replication.components.kafka.mirror_records import Checkpoints
+from kafka_replication.components.kafka.offset_syncs import is_left_untranslated
+from kafka_replication.components.kafka.positions import TopicPartition
+from kafka_replication.spark.checks.offsets import proofs
+from kafka_replication.spark.checks.offsets.checkpoints import (
     BEFORE_START,
     PAST_TRANSLATION,
     Patience,
@@ -50,13 +50,13 @@ from spark.checks.offsets.checkpoints import (
     position_findings,
     without_source_offset,
 )
-from spark.checks.offsets.group_types import not_translated, other_groups
-from spark.checks.offsets.readings import CheckpointsRead, SyncsRead, read_checkpoints, read_syncs
-from spark.checks.offsets.translation import Position, PositionProof
-from spark.checks.parity.check import times_not_compared
-from spark.checks.parity.findings import Rows
-from spark.read.flows import OpenFlow
-from spark.read.waiting import wait_until
+from kafka_replication.spark.checks.offsets.group_types import not_translated, other_groups
+from kafka_replication.spark.checks.offsets.readings import CheckpointsRead, SyncsRead, read_checkpoints, read_syncs
+from kafka_replication.spark.checks.offsets.translation import Position, PositionProof
+from kafka_replication.spark.checks.parity.check import times_not_compared
+from kafka_replication.spark.checks.parity.findings import Rows
+from kafka_replication.spark.read.flows import OpenFlow
+from kafka_replication.spark.read.waiting import wait_until
 
 
 def without_copies(flow: FlowParameters, positions: Sequence[Position]) -> Finding | None:

@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from components.contract.parameters import FlowParameters
-from components.contract.report import Finding, FindingSeverity, error, fail, note
-from components.contract.wording import numbered
-from components.kafka.mirror_records import Checkpoint
-from components.kafka.offset_syncs import SyncHistory
-from components.kafka.positions import TopicPartition
-from spark.checks.offsets.translation import Position, PositionProof
+from kafka_replication.components.contract.parameters import FlowParameters
+from kafka_replication.components.contract.report import Finding, FindingSeverity, error, fail, note
+from kafka_replication.components.contract.wording import numbered
+from kafka_replication.components.kafka.mirror_records import Checkpoint
+from kafka_replication.components.kafka.offset_syncs import SyncHistory
+from kafka_replication.components.kafka.positions import TopicPartition
+from kafka_replication.spark.checks.offsets.translation import Position, PositionProof
 
 BEFORE_START = "group-before-the-start"
 PAST_TRANSLATION = "group-past-translation"

@@ -6,10 +6,10 @@ Source: MirrorCheckpointConnector.listConsumerGroups.
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from components.contract.parameters import FlowParameters
-from components.contract.report import SAMPLES, Finding, error, note
-from components.contract.wording import agreeing, named
-from components.kafka.positions import TopicPartition
+from kafka_replication.components.contract.parameters import FlowParameters
+from kafka_replication.components.contract.report import SAMPLES, Finding, error, note
+from kafka_replication.components.contract.wording import agreeing, named
+from kafka_replication.components.kafka.positions import TopicPartition
 
 _ONLY = "MirrorMaker translates the offsets of consumer groups only"
 

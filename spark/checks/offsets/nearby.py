@@ -3,11 +3,11 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TypeAlias
 
-from components.kafka.positions import OffsetRange, TopicPartition
-from components.kafka.record_identity import NO_TIMESTAMP, identity
-from spark.checks.offsets.translation import Position, RecordDigest
-from spark.read.digests import COMPARED, SOURCE, TARGET, compared_headers, crosses, role_of
-from spark.read.flows import FlowCluster, OpenFlow
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.components.kafka.record_identity import NO_TIMESTAMP, identity
+from kafka_replication.spark.checks.offsets.translation import Position, RecordDigest
+from kafka_replication.spark.read.digests import COMPARED, SOURCE, TARGET, compared_headers, crosses, role_of
+from kafka_replication.spark.read.flows import FlowCluster, OpenFlow
 
 #: Ranges by source partition; one partition may have several.
 Ranges: TypeAlias = Sequence[tuple[TopicPartition, OffsetRange]]

@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from components.kafka.offset_syncs import SourceGuess
-from components.kafka.positions import OffsetRange, TopicPartition
-from components.kafka.record_identity import NO_TIMESTAMP
-from spark.checks.offsets.nearby import next_offsets, offsets_by_time, records_near
-from spark.checks.offsets.translation import (
+from kafka_replication.components.kafka.offset_syncs import SourceGuess
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.components.kafka.record_identity import NO_TIMESTAMP
+from kafka_replication.spark.checks.offsets.nearby import next_offsets, offsets_by_time, records_near
+from kafka_replication.spark.checks.offsets.translation import (
     SOURCE_REACH,
     TARGET_REACH,
     Candidates,
@@ -22,7 +22,7 @@ from spark.checks.offsets.translation import (
     RecordDigest,
     TranslatedRecord,
 )
-from spark.read.flows import OpenFlow
+from kafka_replication.spark.read.flows import OpenFlow
 
 
 class NextOffsets(NamedTuple):

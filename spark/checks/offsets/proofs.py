@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from components.contract.report import SAMPLES, Scalar
-from components.kafka.offset_syncs import SourceGuess, SyncHistory
-from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.offsets.nearby import next_offsets, offsets_by_time, records_near
-from spark.checks.offsets.next_records import Unproven, proofs_by_next, with_next_offsets
-from spark.checks.offsets.translation import (
+from kafka_replication.components.contract.report import SAMPLES, Scalar
+from kafka_replication.components.kafka.offset_syncs import SourceGuess, SyncHistory
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.spark.checks.offsets.nearby import next_offsets, offsets_by_time, records_near
+from kafka_replication.spark.checks.offsets.next_records import Unproven, proofs_by_next, with_next_offsets
+from kafka_replication.spark.checks.offsets.translation import (
     SOURCE_REACH,
     TARGET_REACH,
     Around,
@@ -29,7 +29,7 @@ from spark.checks.offsets.translation import (
     translated_record,
     unless_dropped,
 )
-from spark.read.flows import OpenFlow
+from kafka_replication.spark.read.flows import OpenFlow
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from components.kafka.mirror_records import Checkpoints, latest_checkpoints
-from components.kafka.offset_syncs import SyncHistory, sync_histories
-from components.kafka.positions import OffsetRange, TopicPartition
-from spark.read.flows import OpenFlow
+from kafka_replication.components.kafka.mirror_records import Checkpoints, latest_checkpoints
+from kafka_replication.components.kafka.offset_syncs import SyncHistory, sync_histories
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.spark.read.flows import OpenFlow
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from components.contract.report import Finding, error, fail
-from components.contract.wording import numbered
-from components.kafka.mirror_records import Checkpoint
-from components.kafka.offset_syncs import SourceGuess
-from components.kafka.positions import OffsetRange, TopicPartition
-from components.kafka.record_identity import NO_TIMESTAMP
+from kafka_replication.components.contract.report import Finding, error, fail
+from kafka_replication.components.contract.wording import numbered
+from kafka_replication.components.kafka.mirror_records import Checkpoint
+from kafka_replication.components.kafka.offset_syncs import SourceGuess
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.components.kafka.record_identity import NO_TIMESTAMP
 
 _SOURCE_EXPIRED = "source-expired"
 _SKIPS = "offset-skips-records"

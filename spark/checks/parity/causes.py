@@ -11,10 +11,10 @@ lost records.
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 
-from components.contract.parameters import FlowParameters
-from components.kafka.offset_syncs import SyncHistory
-from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.parity.differences import (
+from kafka_replication.components.contract.parameters import FlowParameters
+from kafka_replication.components.kafka.offset_syncs import SyncHistory
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.spark.checks.parity.differences import (
     COPIED_AT_END,
     NEWEST,
     NOT_BEGUN,

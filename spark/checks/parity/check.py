@@ -15,14 +15,22 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 
-from components.contract.report import SAMPLES, CheckName, CheckOutcome, Coverage, Finding, error, note
-from components.contract.wording import agreeing, numbered
-from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks import division
-from spark.checks.loops import Loop, loop_findings, mark_findings, read_marks
-from spark.checks.parity import meanings
-from spark.checks.parity.comparison import RecordComparison
-from spark.checks.parity.differences import (
+from kafka_replication.components.contract.report import (
+    SAMPLES,
+    CheckName,
+    CheckOutcome,
+    Coverage,
+    Finding,
+    error,
+    note,
+)
+from kafka_replication.components.contract.wording import agreeing, numbered
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.spark.checks import division
+from kafka_replication.spark.checks.loops import Loop, loop_findings, mark_findings, read_marks
+from kafka_replication.spark.checks.parity import meanings
+from kafka_replication.spark.checks.parity.comparison import RecordComparison
+from kafka_replication.spark.checks.parity.differences import (
     BEFORE_START,
     CHANGED,
     NEWEST,
@@ -33,8 +41,8 @@ from spark.checks.parity.differences import (
     Difference,
     Sides,
 )
-from spark.checks.parity.evidence import TopicIdentity
-from spark.checks.parity.findings import (
+from kafka_replication.spark.checks.parity.evidence import TopicIdentity
+from kafka_replication.spark.checks.parity.findings import (
     counted_partitions,
     final_partitions,
     lags,
@@ -46,11 +54,17 @@ from spark.checks.parity.findings import (
     unread_on_source,
     unread_on_target,
 )
-from spark.checks.parity.first_pass import FirstPass, open_transaction_findings
-from spark.checks.parity.proven import earlier_counts, earlier_summary, in_full_findings, proven_topics, spans
-from spark.checks.topics import absent_from_target, foreign_topic_findings
-from spark.read.digests import SOURCE, TARGET
-from spark.read.flows import OpenFlow
+from kafka_replication.spark.checks.parity.first_pass import FirstPass, open_transaction_findings
+from kafka_replication.spark.checks.parity.proven import (
+    earlier_counts,
+    earlier_summary,
+    in_full_findings,
+    proven_topics,
+    spans,
+)
+from kafka_replication.spark.checks.topics import absent_from_target, foreign_topic_findings
+from kafka_replication.spark.read.digests import SOURCE, TARGET
+from kafka_replication.spark.read.flows import OpenFlow
 
 
 def check_parity(

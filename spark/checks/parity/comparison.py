@@ -8,10 +8,10 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple
 
-from components.contract.wording import numbered
-from components.kafka.offset_syncs import SyncHistory
-from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.parity.causes import (
+from kafka_replication.components.contract.wording import numbered
+from kafka_replication.components.kafka.offset_syncs import SyncHistory
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.spark.checks.parity.causes import (
     at_end,
     by_newest,
     known_starts,
@@ -23,17 +23,31 @@ from spark.checks.parity.causes import (
     without_start,
     without_time_to_continue,
 )
-from spark.checks.parity.differences import Difference, Sides
-from spark.checks.parity.evidence import OVERLAP
-from spark.checks.parity.excuses import with_surplus
-from spark.checks.parity.first_pass import STILL_SECONDS, FirstPass, committed_logs, logs_on_target, unread
-from spark.checks.parity.sums import both_clusters, both_sides, without_times
-from spark.read import digests, frames
-from spark.read.digests import SOURCE
-from spark.read.flows import OpenFlow
-from spark.read.frames import frame_of
-from spark.read.pairs import REACHED, differing_records, last_copies, newest_by_key, out_of_turn, paired, reordered
-from spark.read.waiting import wait_until
+from kafka_replication.spark.checks.parity.differences import Difference, Sides
+from kafka_replication.spark.checks.parity.evidence import OVERLAP
+from kafka_replication.spark.checks.parity.excuses import with_surplus
+from kafka_replication.spark.checks.parity.first_pass import (
+    STILL_SECONDS,
+    FirstPass,
+    committed_logs,
+    logs_on_target,
+    unread,
+)
+from kafka_replication.spark.checks.parity.sums import both_clusters, both_sides, without_times
+from kafka_replication.spark.read import digests, frames
+from kafka_replication.spark.read.digests import SOURCE
+from kafka_replication.spark.read.flows import OpenFlow
+from kafka_replication.spark.read.frames import frame_of
+from kafka_replication.spark.read.pairs import (
+    REACHED,
+    differing_records,
+    last_copies,
+    newest_by_key,
+    out_of_turn,
+    paired,
+    reordered,
+)
+from kafka_replication.spark.read.waiting import wait_until
 
 
 class RecordComparison(NamedTuple):

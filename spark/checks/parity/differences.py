@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.parity import meanings
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.spark.checks.parity import meanings
 
 #: Kinds of source records that a flow with `startFrom: latest` need not have replicated (see `beginnings`).
 BEFORE_START, NOT_BEGUN, UNPROVEN = "before-start", "not-begun", "unproven"

@@ -7,12 +7,12 @@ ids. The newest proven records are compared again, which shows if a log was trun
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from components.clients.errors import ClusterError
-from components.contract.evidence import ParityEvidence, Proven, ProvenTopic
-from components.contract.parameters import FlowParameters
-from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.parity.sums import Sums
-from spark.read.flows import OpenFlow
+from kafka_replication.components.clients.errors import ClusterError
+from kafka_replication.components.contract.evidence import ParityEvidence, Proven, ProvenTopic
+from kafka_replication.components.contract.parameters import FlowParameters
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.spark.checks.parity.sums import Sums
+from kafka_replication.spark.read.flows import OpenFlow
 
 REMADE = "the topic was deleted and created again"
 _NOTHING_PROVEN = "the newest verdict holds no evidence for these records"

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from components.kafka.offset_syncs import SyncHistory
-from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.parity import meanings
-from spark.checks.parity.differences import (
+from kafka_replication.components.kafka.offset_syncs import SyncHistory
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.spark.checks.parity import meanings
+from kafka_replication.spark.checks.parity.differences import (
     CHANGED,
     CHANGED_COPY,
     NEWEST_ON_TARGET,

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from components.contract.report import SAMPLES, Finding, Scalar
-from components.kafka.positions import OffsetRange, TopicPartition
-from spark.checks.parity import meanings
-from spark.checks.parity.differences import (
+from kafka_replication.components.contract.report import SAMPLES, Finding, Scalar
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.spark.checks.parity import meanings
+from kafka_replication.spark.checks.parity.differences import (
     BEFORE_START,
     CHANGED_COPY,
     NEWEST,
@@ -18,7 +18,7 @@ from spark.checks.parity.differences import (
     Sides,
     meaning,
 )
-from spark.checks.parity.first_pass import FirstPass
+from kafka_replication.spark.checks.parity.first_pass import FirstPass
 
 
 def undecided(

@@ -16,18 +16,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from components.contract.evidence import Proven
-from components.contract.report import SAMPLES, Finding, error
-from components.contract.wording import numbered
-from components.kafka.offset_syncs import SyncHistory
-from components.kafka.positions import OffsetRange, TopicPartition
-from components.kafka.record_identity import NO_TIMESTAMP
-from spark.checks.parity.causes import arrived
-from spark.checks.parity.evidence import NOTHING_EARLIER, Earlier, still_hold, topics_now
-from spark.checks.parity.sums import Sums, same_places, sums_of_both
-from spark.read.digests import SOURCE, TARGET
-from spark.read.flows import FlowCluster, OpenFlow
-from spark.read.waiting import wait_until
+from kafka_replication.components.contract.evidence import Proven
+from kafka_replication.components.contract.report import SAMPLES, Finding, error
+from kafka_replication.components.contract.wording import numbered
+from kafka_replication.components.kafka.offset_syncs import SyncHistory
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.components.kafka.record_identity import NO_TIMESTAMP
+from kafka_replication.spark.checks.parity.causes import arrived
+from kafka_replication.spark.checks.parity.evidence import NOTHING_EARLIER, Earlier, still_hold, topics_now
+from kafka_replication.spark.checks.parity.sums import Sums, same_places, sums_of_both
+from kafka_replication.spark.read.digests import SOURCE, TARGET
+from kafka_replication.spark.read.flows import FlowCluster, OpenFlow
+from kafka_replication.spark.read.waiting import wait_until
 
 CODE = "open-transaction"
 

@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from components.contract.report import FindingSeverity
-from components.contract.wording import numbered
+from kafka_replication.components.contract.report import FindingSeverity
+from kafka_replication.components.contract.wording import numbered
 
 
 class Meaning(NamedTuple):

@@ -5,15 +5,15 @@ if the source were lost. Nothing more is read.
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
-from components.contract.evidence import ProvenTopic, PublishedPositions, SpannedTopic, Translated
-from components.contract.parameters import FlowParameters
-from components.contract.report import SAMPLES, CheckName, CheckOutcome, Finding, Verdict, note
-from components.contract.wording import agreeing, numbered
-from components.kafka.positions import TopicPartition
-from components.kafka.proven_positions import ProvenPosition, Span, TargetPlace, further, place_in
-from spark.checks.parity.comparison import RecordComparison
-from spark.checks.parity.evidence import TopicIdentity, by_records, by_sums, topics_proven, why_never
-from spark.checks.parity.first_pass import FirstPass
+from kafka_replication.components.contract.evidence import ProvenTopic, PublishedPositions, SpannedTopic, Translated
+from kafka_replication.components.contract.parameters import FlowParameters
+from kafka_replication.components.contract.report import SAMPLES, CheckName, CheckOutcome, Finding, Verdict, note
+from kafka_replication.components.contract.wording import agreeing, numbered
+from kafka_replication.components.kafka.positions import TopicPartition
+from kafka_replication.components.kafka.proven_positions import ProvenPosition, Span, TargetPlace, further, place_in
+from kafka_replication.spark.checks.parity.comparison import RecordComparison
+from kafka_replication.spark.checks.parity.evidence import TopicIdentity, by_records, by_sums, topics_proven, why_never
+from kafka_replication.spark.checks.parity.first_pass import FirstPass
 
 
 def proven_topics(

@@ -12,27 +12,27 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from components.contract.report import SAMPLES, CheckName, CheckOutcome, Coverage, Finding, error
-from components.contract.wording import numbered
-from components.kafka.offset_syncs import SyncHistory
-from components.kafka.positions import OffsetRange, TopicPartition
-from components.kafka.record_identity import NO_TIMESTAMP
-from spark.checks import division
-from spark.checks.offsets.nearby import records_near
-from spark.checks.offsets.translation import RecordDigest
-from spark.checks.parity import meanings
-from spark.checks.parity.check import times_not_compared
-from spark.checks.parity.findings import PartitionRecords, topic_rows
-from spark.checks.parity.first_pass import (
+from kafka_replication.components.contract.report import SAMPLES, CheckName, CheckOutcome, Coverage, Finding, error
+from kafka_replication.components.contract.wording import numbered
+from kafka_replication.components.kafka.offset_syncs import SyncHistory
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.components.kafka.record_identity import NO_TIMESTAMP
+from kafka_replication.spark.checks import division
+from kafka_replication.spark.checks.offsets.nearby import records_near
+from kafka_replication.spark.checks.offsets.translation import RecordDigest
+from kafka_replication.spark.checks.parity import meanings
+from kafka_replication.spark.checks.parity.check import times_not_compared
+from kafka_replication.spark.checks.parity.findings import PartitionRecords, topic_rows
+from kafka_replication.spark.checks.parity.first_pass import (
     CommittedLogs,
     committed_logs,
     logs_on_target,
     open_transaction_findings,
     wait_for_target,
 )
-from spark.checks.topics import absent_from_target, foreign_topic_findings
-from spark.read.flows import OpenFlow
-from spark.read.waiting import wait_until
+from kafka_replication.spark.checks.topics import absent_from_target, foreign_topic_findings
+from kafka_replication.spark.read.flows import OpenFlow
+from kafka_replication.spark.read.waiting import wait_until
 
 
 @dataclass(frozen=True)

@@ -14,14 +14,14 @@ from hashlib import blake2b
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from components.clients.errors import HEADER_UNREADABLE, ClusterError
-from components.clients.streams import KafkaRecord
-from components.contract.parameters import FlowParameters
-from components.contract.wording import numbered
-from components.kafka.positions import OffsetRange, TopicPartition
-from components.kafka.record_identity import NO_TIMESTAMP
-from spark.read import frames
-from spark.read.digests import (
+from kafka_replication.components.clients.errors import HEADER_UNREADABLE, ClusterError
+from kafka_replication.components.clients.streams import KafkaRecord
+from kafka_replication.components.contract.parameters import FlowParameters
+from kafka_replication.components.contract.wording import numbered
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.components.kafka.record_identity import NO_TIMESTAMP
+from kafka_replication.spark.read import frames
+from kafka_replication.spark.read.digests import (
     ASIDE,
     COMPARED,
     LOOPED,
@@ -33,8 +33,8 @@ from spark.read.digests import (
     role_of,
     sums_by_side,
 )
-from spark.read.flows import FlowCluster, OpenFlow
-from spark.read.frames import LeftToSparkError, estimates
+from kafka_replication.spark.read.flows import FlowCluster, OpenFlow
+from kafka_replication.spark.read.frames import LeftToSparkError, estimates
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from components.checks.property_values import is_open_credential
-from components.properties.definitions import Owner, PropertyType, definitions, supported_versions
+from kafka_replication.components.checks.property_values import is_open_credential
+from kafka_replication.components.properties.definitions import Owner, PropertyType, definitions, supported_versions
 
 #: Kafka hides these in its logs, but certificates are public, and the options of a JAAS configuration are judged one by
 #: one.

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from components.checks import check_topology
-from components.flows.resolved import model_digest, resolve_flows
-from components.render.deployments import deployments
-from components.topology.parsing import parse_topology
+from kafka_replication.components.checks import check_topology
+from kafka_replication.components.flows.resolved import model_digest, resolve_flows
+from kafka_replication.components.render.deployments import deployments
+from kafka_replication.components.topology.parsing import parse_topology
 from tests.builders import a_flow, a_topology
 
 INHERITED: dict[str, Any] = {

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from components.checks import check_topology
-from components.contract.problems import Problem, Severity
-from components.topology.parsing import parse_topology
+from kafka_replication.components.checks import check_topology
+from kafka_replication.components.contract.problems import Problem, Severity
+from kafka_replication.components.topology.parsing import parse_topology
 from tests.builders import a_cluster, a_flow, a_topology
 
 IDENTITY = {"policy": "identity"}

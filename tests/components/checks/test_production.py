@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from components.checks import check_topology
-from components.topology.parsing import parse_topology
+from kafka_replication.components.checks import check_topology
+from kafka_replication.components.topology.parsing import parse_topology
 from tests.builders import a_flow, a_topology
 
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from components.checks import check_topology
-from components.checks.worker_template import worker_template
-from components.topology.parsing import parse_topology
-from components.topology.workers import Template
+from kafka_replication.components.checks import check_topology
+from kafka_replication.components.checks.worker_template import worker_template
+from kafka_replication.components.topology.parsing import parse_topology
+from kafka_replication.components.topology.workers import Template
 from tests.builders import a_flow, a_topology
 
 

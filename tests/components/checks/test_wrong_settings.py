@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import yaml
 
-from components.checks import check_topology
-from components.contract.problems import Problem
-from components.topology.parsing import parse_topology
+from kafka_replication.components.checks import check_topology
+from kafka_replication.components.contract.problems import Problem
+from kafka_replication.components.topology.parsing import parse_topology
 from tests.builders import a_flow, a_topology
 
 CORPUS: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "wrong_settings.yaml").read_text())

@@ -6,10 +6,10 @@ from contextlib import closing
 from confluent_kafka import Consumer, Producer
 from confluent_kafka import TopicPartition as Place
 
-from components.clients.login import ClientConfig
-from components.clients.reader import KafkaReader
-from components.clients.writer import GroupWriter
-from components.kafka.positions import CommittedOffset, TopicPartition
+from kafka_replication.components.clients.login import ClientConfig
+from kafka_replication.components.clients.reader import KafkaReader
+from kafka_replication.components.clients.writer import GroupWriter
+from kafka_replication.components.kafka.positions import CommittedOffset, TopicPartition
 
 #: The number of a record, and the name of its mark header; without a mark, the name is empty.
 NumberedRecord = tuple[int, str]

@@ -3,7 +3,7 @@
 import pytest
 from confluent_kafka import KafkaError
 
-from components.clients.errors import ClusterError, ClusterErrors
+from kafka_replication.components.clients.errors import ClusterError, ClusterErrors
 
 NEVER, ONCE, REACHED = (False, False), (True, False), (True, True)
 ADVERTISED = "ssl://10.0.0.5:9093/1: Connect to ipv4#10.0.0.5:9093 failed: Connection refused (after 0ms in state)"

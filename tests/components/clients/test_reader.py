@@ -19,10 +19,10 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from components.clients.errors import NoAnswerError
-from components.clients.login import ClientConfig
-from components.clients.reader import REQUEST_SECONDS, KafkaReader
-from components.kafka.positions import TopicPartition
+from kafka_replication.components.clients.errors import NoAnswerError
+from kafka_replication.components.clients.login import ClientConfig
+from kafka_replication.components.clients.reader import REQUEST_SECONDS, KafkaReader
+from kafka_replication.components.kafka.positions import TopicPartition
 from tests.components.clients.brokers import Cluster
 
 LOGIN: ClientConfig = {
@@ -157,7 +157,7 @@ class MovedCoordinator(AdminClient):
 
 
 def test_groups_that_have_moved_to_another_broker_are_asked_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("components.clients.reader.AdminClient", MovedCoordinator)
+    monkeypatch.setattr("kafka_replication.components.clients.reader.AdminClient", MovedCoordinator)
     for question, answer in (
         (KafkaReader.committed, {"app": {TopicPartition("orders", 0): 7}}),
         (KafkaReader.members, {"app": 1}),

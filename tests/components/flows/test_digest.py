@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from components.flows.resolved import flow_digest, flow_digests, model_digest, resolve_flows
-from components.topology.model import Topology
-from components.topology.parsing import parse_topology
+from kafka_replication.components.flows.resolved import flow_digest, flow_digests, model_digest, resolve_flows
+from kafka_replication.components.topology.model import Topology
+from kafka_replication.components.topology.parsing import parse_topology
 from tests.builders import a_cluster, a_flow, a_resolved_flow, a_topology
 
 FILTER = {"type": "org.apache.kafka.connect.transforms.Filter"}

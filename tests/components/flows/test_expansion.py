@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from components.flows.expansion import ExpandedFlow, FlowShape, expand
-from components.kafka.replication_policy import Policy
-from components.topology.connectors import StartFrom
-from components.topology.parsing import parse_topology
+from kafka_replication.components.flows.expansion import ExpandedFlow, FlowShape, expand
+from kafka_replication.components.kafka.replication_policy import Policy
+from kafka_replication.components.topology.connectors import StartFrom
+from kafka_replication.components.topology.parsing import parse_topology
 from tests.builders import a_topology
 
 

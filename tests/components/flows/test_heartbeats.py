@@ -2,12 +2,12 @@
 
 import pytest
 
-from components.flows.expansion import expand
-from components.flows.heartbeats import MOST_NAMES, heartbeat_topics
-from components.flows.resolved import resolve_flows
-from components.render.acls import flow_acls
-from components.topology.model import Topology
-from components.topology.parsing import parse_topology
+from kafka_replication.components.flows.expansion import expand
+from kafka_replication.components.flows.heartbeats import MOST_NAMES, heartbeat_topics
+from kafka_replication.components.flows.resolved import resolve_flows
+from kafka_replication.components.render.acls import flow_acls
+from kafka_replication.components.topology.model import Topology
+from kafka_replication.components.topology.parsing import parse_topology
 from tests.builders import a_cluster, a_flow, a_topology
 
 

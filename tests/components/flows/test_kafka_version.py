@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from components.flows.operators import kafka_version, strimzi
-from components.topology.workers import ConnectCluster
+from kafka_replication.components.flows.operators import kafka_version, strimzi
+from kafka_replication.components.topology.workers import ConnectCluster
 
 
 @pytest.mark.parametrize(

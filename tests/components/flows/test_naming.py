@@ -2,13 +2,13 @@
 
 import pytest
 
-from components.flows.naming import (
+from kafka_replication.components.flows.naming import (
     config_map_name,
     offset_syncs_topic_name,
     replication_policy,
     service_account_name,
 )
-from components.topology.model import Flow
+from kafka_replication.components.topology.model import Flow
 from tests.builders import a_flow
 
 

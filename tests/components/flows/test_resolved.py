@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from components.contract.problems import ReplicationError
-from components.flows.operators import StrimziApi, strimzi
-from components.flows.resolved import flow_digest, resolve_flows
-from components.topology.parsing import parse_topology
+from kafka_replication.components.contract.problems import ReplicationError
+from kafka_replication.components.flows.operators import StrimziApi, strimzi
+from kafka_replication.components.flows.resolved import flow_digest, resolve_flows
+from kafka_replication.components.topology.parsing import parse_topology
 from tests.builders import a_cluster, a_flow, a_resolved_flow, a_topology
 
 

@@ -2,9 +2,14 @@
 
 from typing import Any
 
-from components.flows.resolved import ResolvedFlow
-from components.render.kafka_connectors import connector_config, connector_objects, placeholders_of, topics_config_maps
-from components.render.namespaces import access_objects
+from kafka_replication.components.flows.resolved import ResolvedFlow
+from kafka_replication.components.render.kafka_connectors import (
+    connector_config,
+    connector_objects,
+    placeholders_of,
+    topics_config_maps,
+)
+from kafka_replication.components.render.namespaces import access_objects
 from tests.builders import a_resolved_flow
 
 SOURCES: dict[str, Any] = {

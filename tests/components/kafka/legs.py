@@ -1,8 +1,8 @@
 """Replication policies and legs of rings to test with."""
 
-from components.kafka.cycles import Leg, LoopGuard
-from components.kafka.patterns import Selection
-from components.kafka.replication_policy import Policy, ReplicationPolicy
+from kafka_replication.components.kafka.cycles import Leg, LoopGuard
+from kafka_replication.components.kafka.patterns import Selection
+from kafka_replication.components.kafka.replication_policy import Policy, ReplicationPolicy
 
 
 def a_policy(

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from components.kafka.acls import (
+from kafka_replication.components.kafka.acls import (
     AclEntry,
     Gap,
     GapReason,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from components.kafka.connections import may_hold_secret, refuses_empty_entries
+from kafka_replication.components.kafka.connections import may_hold_secret, refuses_empty_entries
 
 
 @pytest.mark.parametrize(("kafka", "refused"), [("3.9", False), ("4.1", False), ("4.2", True), ("4.10", True)])

@@ -2,7 +2,7 @@
 
 import json
 
-from components.kafka.connectors import present_tasks, unended_tasks
+from kafka_replication.components.kafka.connectors import present_tasks, unended_tasks
 
 CONNECTOR = "useast->uswest.MirrorSourceConnector"
 Record = tuple[bytes | None, bytes | None]

@@ -1,6 +1,12 @@
 """Rings of flows that keep topic names: whether a guard stops them, and through which clusters they lead."""
 
-from components.kafka.cycles import Leg, cycle_of_selections, cycles_of_topics, legs_by_source, topic_that_circulates
+from kafka_replication.components.kafka.cycles import (
+    Leg,
+    cycle_of_selections,
+    cycles_of_topics,
+    legs_by_source,
+    topic_that_circulates,
+)
 from tests.components.kafka.legs import a_leg
 
 

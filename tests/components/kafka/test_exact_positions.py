@@ -7,8 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from components.kafka.exact_positions import ExactPosition, NotProvenError, PartitionPositions, exact_positions
-from components.kafka.record_identity import Identified, identity, without_mark
+from kafka_replication.components.kafka.exact_positions import (
+    ExactPosition,
+    NotProvenError,
+    PartitionPositions,
+    exact_positions,
+)
+from kafka_replication.components.kafka.record_identity import Identified, identity, without_mark
 
 
 def known(*records: tuple[int, int]) -> list[Identified]:

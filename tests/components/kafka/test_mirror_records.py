@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from components.kafka import mirror_records
-from components.kafka.mirror_records import (
+from kafka_replication.components.kafka import mirror_records
+from kafka_replication.components.kafka.mirror_records import (
     Checkpoint,
     ConnectOffset,
     Heartbeat,
@@ -15,7 +15,7 @@ from components.kafka.mirror_records import (
     replicated_offsets,
     stored_offsets,
 )
-from components.kafka.positions import TopicPartition
+from kafka_replication.components.kafka.positions import TopicPartition
 from tests.spark import forging
 from tests.spark.forging import Written, written
 

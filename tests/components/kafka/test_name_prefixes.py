@@ -2,8 +2,8 @@
 
 import pytest
 
-from components.kafka.name_prefixes import beginnings
-from components.kafka.patterns import matches
+from kafka_replication.components.kafka.name_prefixes import beginnings
+from kafka_replication.components.kafka.patterns import matches
 
 
 @pytest.mark.parametrize(

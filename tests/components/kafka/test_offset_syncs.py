@@ -2,10 +2,15 @@
 
 import pytest
 
-from components.kafka import offset_syncs
-from components.kafka.mirror_records import OffsetSync
-from components.kafka.offset_syncs import SyncHistory, most_read_again, replicated_up_to, sync_histories
-from components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.components.kafka import offset_syncs
+from kafka_replication.components.kafka.mirror_records import OffsetSync
+from kafka_replication.components.kafka.offset_syncs import (
+    SyncHistory,
+    most_read_again,
+    replicated_up_to,
+    sync_histories,
+)
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
 from tests.spark import forging
 from tests.spark.forging import written
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
-from components.flows.selections import topic_selection
-from components.kafka import overlap as module
-from components.kafka.overlap import (
+from kafka_replication.components.flows.selections import topic_selection
+from kafka_replication.components.kafka import overlap as module
+from kafka_replication.components.kafka.overlap import (
     Disjoint,
     Overlap,
     SharedName,
@@ -21,9 +21,9 @@ from components.kafka.overlap import (
     overlap_of_selections,
     pairs_that_overlap,
 )
-from components.kafka.patterns import Selection, pattern_error
-from components.kafka.topic_names import default_topics_exclude
-from components.topology.model import Flow
+from kafka_replication.components.kafka.patterns import Selection, pattern_error
+from kafka_replication.components.kafka.topic_names import default_topics_exclude
+from kafka_replication.components.topology.model import Flow
 
 CORPUS: list[dict[str, str]] = yaml.safe_load((Path(__file__).parent / "overlap_corpus.yaml").read_text())
 ANSWERS: dict[str, type] = {"overlaps": SharedName, "disjoint": Disjoint, "undecided": Undecided}

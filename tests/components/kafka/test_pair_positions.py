@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from components.kafka.exact_positions import ExactPosition, NotProvenError
-from components.kafka.pair_positions import From, PairSides, pair_positions
-from components.kafka.record_identity import Identified, identity
+from kafka_replication.components.kafka.exact_positions import ExactPosition, NotProvenError
+from kafka_replication.components.kafka.pair_positions import From, PairSides, pair_positions
+from kafka_replication.components.kafka.record_identity import Identified, identity
 
 
 @dataclass

@@ -7,8 +7,8 @@ import warnings
 
 import pytest
 
-from components.kafka import patterns
-from components.kafka.patterns import (
+from kafka_replication.components.kafka import patterns
+from kafka_replication.components.kafka.patterns import (
     Selection,
     alternatives,
     flags_for_later_entries,
@@ -16,7 +16,7 @@ from components.kafka.patterns import (
     pattern_error,
     written_as_glob,
 )
-from components.kafka.topic_names import is_name, is_topic_name
+from kafka_replication.components.kafka.topic_names import is_name, is_topic_name
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,15 @@
 
 import pytest
 
-from components.kafka.positions import OffsetRange
-from components.kafka.proven_positions import ProvenPosition, Span, TargetPlace, further, place_after_loss, place_in
+from kafka_replication.components.kafka.positions import OffsetRange
+from kafka_replication.components.kafka.proven_positions import (
+    ProvenPosition,
+    Span,
+    TargetPlace,
+    further,
+    place_after_loss,
+    place_in,
+)
 
 DENSE = Span(100, 200, 40, 140, dense=True)
 SPARSE = DENSE._replace(dense=False)

@@ -2,10 +2,10 @@
 
 import pytest
 
-from components.kafka.automata import automaton
-from components.kafka.patterns import Selection
-from components.kafka.replication_policy import is_readable, upstream_hops
-from components.kafka.topic_names import internal_by_ending
+from kafka_replication.components.kafka.automata import automaton
+from kafka_replication.components.kafka.patterns import Selection
+from kafka_replication.components.kafka.replication_policy import is_readable, upstream_hops
+from kafka_replication.components.kafka.topic_names import internal_by_ending
 from tests.components.kafka.legs import a_policy
 
 

@@ -9,10 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from components.kafka.exact_positions import ExactPosition, NotProvenError, exact_positions
-from components.kafka.positions import OffsetRange
-from components.kafka.record_identity import Identified
-from components.kafka.return_positions import FlowBackStart, PartitionBack, flow_back_start, positions_back
+from kafka_replication.components.kafka.exact_positions import ExactPosition, NotProvenError, exact_positions
+from kafka_replication.components.kafka.positions import OffsetRange
+from kafka_replication.components.kafka.record_identity import Identified
+from kafka_replication.components.kafka.return_positions import (
+    FlowBackStart,
+    PartitionBack,
+    flow_back_start,
+    positions_back,
+)
 
 
 def log(text: str, start: int = 0) -> Iterator[Identified]:

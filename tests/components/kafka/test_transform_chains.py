@@ -5,8 +5,13 @@ from typing import Any
 
 import pytest
 
-from components.kafka.plugins import HAS_HEADER_KEY, KAFKA_TRANSFORMS, RECORD_IS_TOMBSTONE, TOPIC_NAME_MATCHES
-from components.kafka.transform_chains import chain_of, filters_of_everything
+from kafka_replication.components.kafka.plugins import (
+    HAS_HEADER_KEY,
+    KAFKA_TRANSFORMS,
+    RECORD_IS_TOMBSTONE,
+    TOPIC_NAME_MATCHES,
+)
+from kafka_replication.components.kafka.transform_chains import chain_of, filters_of_everything
 
 MATCHES = {"type": TOPIC_NAME_MATCHES}
 HAS_SEEN = {"type": HAS_HEADER_KEY, "name": "seen"}

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from components.properties.definitions import CONNECTORS, Owner, definitions, supported_versions
-from components.properties.keys import (
+from kafka_replication.components.properties.definitions import CONNECTORS, Owner, definitions, supported_versions
+from kafka_replication.components.properties.keys import (
     ClientProperty,
     OtherOwner,
     OwnProperty,

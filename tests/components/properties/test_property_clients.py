@@ -2,7 +2,7 @@
 
 import pytest
 
-from components.properties.clients import (
+from kafka_replication.components.properties.clients import (
     CHECKPOINTS_CONSUMER,
     DATA_PRODUCER,
     PREFIXES,
@@ -13,7 +13,7 @@ from components.properties.clients import (
     split_prefix,
     worker_properties,
 )
-from components.properties.definitions import Owner, definitions, supported_versions
+from kafka_replication.components.properties.definitions import Owner, definitions, supported_versions
 
 
 def names(role: Owner, location: str = "source") -> list[str]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from components.properties.definitions import (
+from kafka_replication.components.properties.definitions import (
     CONNECTORS,
     Definition,
     Origin,

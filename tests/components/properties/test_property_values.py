@@ -2,8 +2,8 @@
 
 import pytest
 
-from components.properties.definitions import Owner, definitions
-from components.properties.values import Value, type_problem, value_text
+from kafka_replication.components.properties.definitions import Owner, definitions
+from kafka_replication.components.properties.values import Value, type_problem, value_text
 
 
 def problem(owner: Owner, name: str, value: Value) -> str | None:

@@ -7,8 +7,8 @@ import pytest
 import yaml
 from pulumi.errors import InputPropertiesError, InputPropertyError
 
-from components.provider.host import Host
-from components.provider.replications import PACKAGE
+from kafka_replication.components.provider.host import Host
+from kafka_replication.components.provider.replications import PACKAGE
 from tests.builders import a_cluster, a_flow, a_topology
 from tests.components.recorder import Recorder, record
 from tests.repository import ROOT

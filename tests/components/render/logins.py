@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from components.flows.resolved import ResolvedFlow
+from kafka_replication.components.flows.resolved import ResolvedFlow
 from tests.builders import a_cluster, a_resolved_flow
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from components.flows.resolved import ResolvedFlow, resolve_flows
-from components.render.acls import Acl, flow_acls, merged_acls
-from components.topology.parsing import parse_topology
+from kafka_replication.components.flows.resolved import ResolvedFlow, resolve_flows
+from kafka_replication.components.render.acls import Acl, flow_acls, merged_acls
+from kafka_replication.components.topology.parsing import parse_topology
 from tests.builders import a_cluster, a_resolved_flow, a_topology
 
 USER = "User:mirror"

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from components.kafka.connectors import ConnectorRole
-from components.properties.clients import SOURCE_CONSUMER, client_properties
-from components.render.client_settings import PRESETS
-from components.render.config_layers import EffectiveSetting, LayerName, layer, merged, values
-from components.render.connector_config import connector_layers, connector_settings
-from components.render.kafka_connectors import connector_config
+from kafka_replication.components.kafka.connectors import ConnectorRole
+from kafka_replication.components.properties.clients import SOURCE_CONSUMER, client_properties
+from kafka_replication.components.render.client_settings import PRESETS
+from kafka_replication.components.render.config_layers import EffectiveSetting, LayerName, layer, merged, values
+from kafka_replication.components.render.connector_config import connector_layers, connector_settings
+from kafka_replication.components.render.kafka_connectors import connector_config
 from tests.builders import a_resolved_flow
 
 ROLES: tuple[ConnectorRole, ...] = ("source", "checkpoint", "heartbeat")

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from components.render.connections import connection_properties
-from components.render.kafka_connectors import connector_config
+from kafka_replication.components.render.connections import connection_properties
+from kafka_replication.components.render.kafka_connectors import connector_config
 from tests.components.render.logins import (
     AWS,
     CALLBACK,

@@ -4,9 +4,9 @@ import json
 import re
 from typing import Any
 
-from components.contract.exported_series import ABOUT_FLOWS
-from components.render.dashboard import dashboard
-from components.render.metrics import READ
+from kafka_replication.components.contract.exported_series import ABOUT_FLOWS
+from kafka_replication.components.render.dashboard import dashboard
+from kafka_replication.components.render.metrics import READ
 
 FLOWS = ("ledger-to-uswest", "orders")
 #: Prometheus' own series of the alerts that fire.

@@ -12,7 +12,7 @@ from grafana_foundation_sdk.cog.plugins import register_default_plugins
 from grafana_foundation_sdk.models.dashboard import Dashboard
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from components.render.dashboard import dashboard
+from kafka_replication.components.render.dashboard import dashboard
 
 _ANY_CLASS = ConfigDict(arbitrary_types_allowed=True)
 

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 import yaml
 
-from components.checks import check_topology
-from components.contract.problems import Severity
-from components.flows.resolved import resolve_flows
-from components.render.deployments import deployments
-from components.render.planned_objects import PlannedObject
-from components.topology.parsing import parse_topology
+from kafka_replication.components.checks import check_topology
+from kafka_replication.components.contract.problems import Severity
+from kafka_replication.components.flows.resolved import resolve_flows
+from kafka_replication.components.render.deployments import deployments
+from kafka_replication.components.render.planned_objects import PlannedObject
+from kafka_replication.components.topology.parsing import parse_topology
 from tests.repository import ROOT
 
 DOCUMENTS = sorted((Path(__file__).parent / "documents").glob("*.yaml"))

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 import yaml
 
-from components.checks import check_topology
-from components.flows.resolved import ResolvedFlow, flow_digest, resolve_flows
-from components.render.acls import flow_acls
-from components.render.deployments import deployments, flow_objects
-from components.render.heartbeat_workers import heartbeat_workers
-from components.render.job_parameters import flow_parameters
-from components.topology.parsing import parse_topology
+from kafka_replication.components.checks import check_topology
+from kafka_replication.components.flows.resolved import ResolvedFlow, flow_digest, resolve_flows
+from kafka_replication.components.render.acls import flow_acls
+from kafka_replication.components.render.deployments import deployments, flow_objects
+from kafka_replication.components.render.heartbeat_workers import heartbeat_workers
+from kafka_replication.components.render.job_parameters import flow_parameters
+from kafka_replication.components.topology.parsing import parse_topology
 from tests.builders import a_cluster, a_resolved_flow, a_topology
 from tests.repository import ROOT
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from components.render.kafka_connect import connect_object
+from kafka_replication.components.render.kafka_connect import connect_object
 from tests.builders import a_cluster, a_resolved_flow
 
 BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from components.flows.resolved import ResolvedFlow
-from components.kafka.connectors import ConnectorRole
-from components.render.kafka_connectors import connector_config, connector_objects
+from kafka_replication.components.flows.resolved import ResolvedFlow
+from kafka_replication.components.kafka.connectors import ConnectorRole
+from kafka_replication.components.render.kafka_connectors import connector_config, connector_objects
 from tests.builders import a_cluster, a_resolved_flow
 
 BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from components.checks import check_topology
-from components.flows.resolved import ResolvedFlow, resolve_flows
-from components.render.deployments import Deployment, deployments, flow_outputs
-from components.render.job_parameters import flow_parameters
-from components.render.planned_objects import PlannedObject
-from components.resources.registration import enables
-from components.topology.parsing import parse_topology
+from kafka_replication.components.checks import check_topology
+from kafka_replication.components.flows.resolved import ResolvedFlow, resolve_flows
+from kafka_replication.components.render.deployments import Deployment, deployments, flow_outputs
+from kafka_replication.components.render.job_parameters import flow_parameters
+from kafka_replication.components.render.planned_objects import PlannedObject
+from kafka_replication.components.resources.registration import enables
+from kafka_replication.components.topology.parsing import parse_topology
 from tests.builders import a_cluster, a_topology
 
 CONFIG_SECRET = {"config": "password"}

@@ -5,12 +5,12 @@ from typing import Any
 import pulumi
 import pytest
 
-from components import KafkaUsers, KafkaUsersArgs, ReplicationError, Topology
-from components.checks import check_topology
-from components.render.acls import flow_acls
-from components.render.kafka_users import kafka_user_objects
-from components.render.planned_objects import PlannedObject
-from components.topology.parsing import parse_topology
+from kafka_replication import KafkaUsers, KafkaUsersArgs, ReplicationError, Topology
+from kafka_replication.components.checks import check_topology
+from kafka_replication.components.render.acls import flow_acls
+from kafka_replication.components.render.kafka_users import kafka_user_objects
+from kafka_replication.components.render.planned_objects import PlannedObject
+from kafka_replication.components.topology.parsing import parse_topology
 from tests.builders import a_cluster, a_flow, a_resolved_flow, a_topology
 from tests.components.recorder import record
 

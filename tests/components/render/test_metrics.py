@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 import yaml
 
-from components.flows.resolved import resolve_flows
-from components.render.deployments import deployments
-from components.render.metrics import RECORDS_LAG
-from components.render.planned_objects import Manifest
-from components.topology.parsing import parse_topology
+from kafka_replication.components.flows.resolved import resolve_flows
+from kafka_replication.components.render.deployments import deployments
+from kafka_replication.components.render.metrics import RECORDS_LAG
+from kafka_replication.components.render.planned_objects import Manifest
+from kafka_replication.components.topology.parsing import parse_topology
 from tests.builders import a_flow, a_topology
 
 JMX = {"type": "jmxPrometheusExporter"}

@@ -6,15 +6,15 @@ from typing import Any
 import pulumi
 import pytest
 
-from components import Monitoring, MonitoringArgs, ReplicationError
-from components.checks import check_topology
-from components.contract.exported_series import ABOUT_FLOWS
-from components.flows.resolved import resolve_flows
-from components.render.metrics import READ
-from components.render.monitoring import monitoring_objects, relabelings
-from components.render.planned_objects import Manifest
-from components.topology.model import Topology
-from components.topology.parsing import parse_topology
+from kafka_replication import Monitoring, MonitoringArgs, ReplicationError
+from kafka_replication.components.checks import check_topology
+from kafka_replication.components.contract.exported_series import ABOUT_FLOWS
+from kafka_replication.components.flows.resolved import resolve_flows
+from kafka_replication.components.render.metrics import READ
+from kafka_replication.components.render.monitoring import monitoring_objects, relabelings
+from kafka_replication.components.render.planned_objects import Manifest
+from kafka_replication.components.topology.model import Topology
+from kafka_replication.components.topology.parsing import parse_topology
 from tests.builders import a_flow, a_topology
 from tests.components.recorder import record
 

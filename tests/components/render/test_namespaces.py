@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from components.checks import check_topology
-from components.flows.resolved import resolve_flows
-from components.render.namespaces import namespace_objects
-from components.topology.parsing import parse_topology
+from kafka_replication.components.checks import check_topology
+from kafka_replication.components.flows.resolved import resolve_flows
+from kafka_replication.components.render.namespaces import namespace_objects
+from kafka_replication.components.topology.parsing import parse_topology
 from tests.builders import a_flow, a_resolved_flow, a_topology
 
 LABELS = {"pod-security.kubernetes.io/enforce": "restricted", "istio-injection": "disabled"}

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from components.checks import check_topology
-from components.flows.resolved import flow_digest
-from components.render.config_layers import values
-from components.render.connector_config import connector_layers
-from components.render.job_parameters import flow_parameters
-from components.render.kafka_connectors import connector_objects
-from components.topology.parsing import parse_topology
+from kafka_replication.components.checks import check_topology
+from kafka_replication.components.flows.resolved import flow_digest
+from kafka_replication.components.render.config_layers import values
+from kafka_replication.components.render.connector_config import connector_layers
+from kafka_replication.components.render.job_parameters import flow_parameters
+from kafka_replication.components.render.kafka_connectors import connector_objects
+from kafka_replication.components.topology.parsing import parse_topology
 from tests.builders import a_flow, a_resolved_flow, a_topology
 
 OWN: dict[str, Any] = {

@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from components.checks import check_topology
-from components.flows.resolved import ResolvedFlow, resolve_flows
-from components.render.config_layers import values
-from components.render.connector_config import connector_layers
-from components.render.deployments import deployments
-from components.render.job_parameters import flow_parameters
-from components.render.kafka_connectors import connector_config
-from components.topology.parsing import parse_topology
+from kafka_replication.components.checks import check_topology
+from kafka_replication.components.flows.resolved import ResolvedFlow, resolve_flows
+from kafka_replication.components.render.config_layers import values
+from kafka_replication.components.render.connector_config import connector_layers
+from kafka_replication.components.render.deployments import deployments
+from kafka_replication.components.render.job_parameters import flow_parameters
+from kafka_replication.components.render.kafka_connectors import connector_config
+from kafka_replication.components.topology.parsing import parse_topology
 from tests.builders import a_cluster, a_flow, a_resolved_flow, a_topology
 
 KAFKA = "org.apache.kafka.connect.transforms"

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from components.flows.resolved import ResolvedFlow, resolve_flows
-from components.render.deployments import flow_objects
-from components.render.kafka_connectors import cluster_config_map, replication_config_map
-from components.render.kafka_mirror_maker2 import mirror_maker2_objects
-from components.render.namespaces import access_objects
-from components.topology.parsing import parse_topology
+from kafka_replication.components.flows.resolved import ResolvedFlow, resolve_flows
+from kafka_replication.components.render.deployments import flow_objects
+from kafka_replication.components.render.kafka_connectors import cluster_config_map, replication_config_map
+from kafka_replication.components.render.kafka_mirror_maker2 import mirror_maker2_objects
+from kafka_replication.components.render.namespaces import access_objects
+from kafka_replication.components.topology.parsing import parse_topology
 from tests.builders import a_cluster, a_resolved_flow, a_topology
 from tests.components.render.logins import AWS, CUSTOM, OAUTH, TOKEN, TRUST, password_login, with_login
 

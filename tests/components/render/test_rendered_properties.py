@@ -4,19 +4,25 @@ from typing import Any
 
 import pytest
 
-from components.checks import check_topology
-from components.flows.expansion import expand
-from components.kafka.connectors import ConnectorRole
-from components.properties.definitions import Owner, supported_versions
-from components.properties.keys import ClientProperty, OwnProperty, PassedOn, connector_key_meaning, worker_key_meaning
-from components.properties.values import type_problem
-from components.render.client_settings import PRESETS
-from components.render.config_layers import LayerName, merged
-from components.render.connector_config import connector_layers
-from components.render.kafka_connect import worker_layers
-from components.topology.model import Preset
-from components.topology.parsing import parse_topology
-from infra.stack.settings import read_settings, stack_names
+from kafka_replication.components.checks import check_topology
+from kafka_replication.components.flows.expansion import expand
+from kafka_replication.components.kafka.connectors import ConnectorRole
+from kafka_replication.components.properties.definitions import Owner, supported_versions
+from kafka_replication.components.properties.keys import (
+    ClientProperty,
+    OwnProperty,
+    PassedOn,
+    connector_key_meaning,
+    worker_key_meaning,
+)
+from kafka_replication.components.properties.values import type_problem
+from kafka_replication.components.render.client_settings import PRESETS
+from kafka_replication.components.render.config_layers import LayerName, merged
+from kafka_replication.components.render.connector_config import connector_layers
+from kafka_replication.components.render.kafka_connect import worker_layers
+from kafka_replication.components.topology.model import Preset
+from kafka_replication.components.topology.parsing import parse_topology
+from kafka_replication.infra.stack.settings import read_settings, stack_names
 from tests.builders import a_flow, a_resolved_flow, a_topology
 from tests.components.checks.test_wrong_settings import problems_of
 from tests.repository import STACKS

@@ -14,17 +14,17 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding, pkcs12
 
-from components.flows.resolved import resolve_flows
-from components.kafka.connectors import CONNECTOR_CLASSES, ConnectorRole
-from components.properties.clients import client_properties, clients
-from components.properties.definitions import Owner, definitions
-from components.render.deployments import deployments
-from components.topology.parsing import parse_topology
-from infra.local.certificates import Authority
-from infra.local.operator import mirror_maker2, resources
-from infra.local.operator.resources import ConnectResource
-from infra.local.operator.worker_files import WorkerFiles, trusted_certificates
-from infra.local.operator.worker_properties import text, trust_secret_name
+from kafka_replication.components.flows.resolved import resolve_flows
+from kafka_replication.components.kafka.connectors import CONNECTOR_CLASSES, ConnectorRole
+from kafka_replication.components.properties.clients import client_properties, clients
+from kafka_replication.components.properties.definitions import Owner, definitions
+from kafka_replication.components.render.deployments import deployments
+from kafka_replication.components.topology.parsing import parse_topology
+from kafka_replication.infra.local.certificates import Authority
+from kafka_replication.infra.local.operator import mirror_maker2, resources
+from kafka_replication.infra.local.operator.resources import ConnectResource
+from kafka_replication.infra.local.operator.worker_files import WorkerFiles, trusted_certificates
+from kafka_replication.infra.local.operator.worker_properties import text, trust_secret_name
 from tests.builders import a_cluster, a_flow, a_topology
 
 VERSIONS = ("1.2", "0.45")

@@ -6,14 +6,19 @@ from typing import Any
 import pytest
 import yaml
 
-from components.contract.spark_conf import SparkSettings
-from components.flows.resolved import resolve_flows
-from components.render.job_pods import RULE
-from components.render.planned_objects import Manifest, PlannedObject
-from components.render.validation_jobs import SPARK_VERSION, VALIDATION_KINDS, longest_seconds, validation_objects
-from components.topology.in_cluster import InCluster
-from components.topology.parsing import parse_model, parse_topology
-from spark.arguments import parser
+from kafka_replication.components.contract.spark_conf import SparkSettings
+from kafka_replication.components.flows.resolved import resolve_flows
+from kafka_replication.components.render.job_pods import RULE
+from kafka_replication.components.render.planned_objects import Manifest, PlannedObject
+from kafka_replication.components.render.validation_jobs import (
+    SPARK_VERSION,
+    VALIDATION_KINDS,
+    longest_seconds,
+    validation_objects,
+)
+from kafka_replication.components.topology.in_cluster import InCluster
+from kafka_replication.components.topology.parsing import parse_model, parse_topology
+from kafka_replication.spark.arguments import parser
 from tests.builders import a_flow, a_topology
 from tests.repository import ROOT
 

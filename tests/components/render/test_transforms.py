@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from components.render.connector_config import transform_properties
-from components.render.kafka_connectors import connector_config
+from kafka_replication.components.render.connector_config import transform_properties
+from kafka_replication.components.render.kafka_connectors import connector_config
 from tests.builders import a_resolved_flow
 
 KAFKA = "org.apache.kafka.connect.transforms"

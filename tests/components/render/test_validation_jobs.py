@@ -6,18 +6,18 @@ from typing import Any
 import pytest
 import yaml
 
-from components.contract.parameters import Parameters
-from components.contract.problems import CannotRunError
-from components.contract.spark_conf import SparkSettings
-from components.flows.resolved import flow_digest, resolve_flows
-from components.render import validation_jobs
-from components.render.job_parameters import job_parameters
-from components.render.job_pods import OWN_POD, PARAMETERS, RULE, TEMPLATE
-from components.render.planned_objects import PART_OF, Manifest, PlannedObject
-from components.render.validation_jobs import MODEL_DIGEST, validation_objects
-from components.topology.in_cluster import InCluster
-from components.topology.parsing import parse_model, parse_topology
-from spark.arguments import parser
+from kafka_replication.components.contract.parameters import Parameters
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.contract.spark_conf import SparkSettings
+from kafka_replication.components.flows.resolved import flow_digest, resolve_flows
+from kafka_replication.components.render import validation_jobs
+from kafka_replication.components.render.job_parameters import job_parameters
+from kafka_replication.components.render.job_pods import OWN_POD, PARAMETERS, RULE, TEMPLATE
+from kafka_replication.components.render.planned_objects import PART_OF, Manifest, PlannedObject
+from kafka_replication.components.render.validation_jobs import MODEL_DIGEST, validation_objects
+from kafka_replication.components.topology.in_cluster import InCluster
+from kafka_replication.components.topology.parsing import parse_model, parse_topology
+from kafka_replication.spark.arguments import parser
 from tests.builders import a_cluster, a_flow, a_topology
 from tests.repository import ROOT
 

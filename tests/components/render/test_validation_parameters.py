@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from components.render.job_parameters import flow_parameters, job_parameters
-from components.render.secrets import secret_objects
+from kafka_replication.components.render.job_parameters import flow_parameters, job_parameters
+from kafka_replication.components.render.secrets import secret_objects
 from tests.builders import a_cluster, a_resolved_flow
 
 DROP_TRACE = {"type": "DropHeaders", "config": {"headers": "trace"}}

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from components.flows.resolved import resolve_flows
-from components.render.api_versions import security_fields
-from components.render.connections import connection_properties
-from components.render.deployments import deployments
-from components.render.job_parameters import flow_parameters
-from components.render.kafka_connect import connect_object
-from components.topology.parsing import parse_topology
+from kafka_replication.components.flows.resolved import resolve_flows
+from kafka_replication.components.render.api_versions import security_fields
+from kafka_replication.components.render.connections import connection_properties
+from kafka_replication.components.render.deployments import deployments
+from kafka_replication.components.render.job_parameters import flow_parameters
+from kafka_replication.components.render.kafka_connect import connect_object
+from kafka_replication.components.topology.parsing import parse_topology
 from tests.builders import a_cluster, a_resolved_flow, a_topology
 from tests.components.render.logins import (
     AWS,

@@ -6,7 +6,7 @@ import pulumi
 import pulumi_kubernetes
 import pytest
 
-from components import (
+from kafka_replication import (
     BidirectionalPrefixlessPair,
     BidirectionalPrefixlessPairArgs,
     Cluster,

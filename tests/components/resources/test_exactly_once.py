@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from components.contract.problems import CannotRunError
-from components.render.deployments import flow_objects
-from components.render.kafka_connectors import connector_config
-from components.render.planned_objects import ObjectRole
-from components.resources.registration import refuse_exactly_once
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.render.deployments import flow_objects
+from kafka_replication.components.render.kafka_connectors import connector_config
+from kafka_replication.components.render.planned_objects import ObjectRole
+from kafka_replication.components.resources.registration import refuse_exactly_once
 from tests.builders import a_resolved_flow
 
 SUPPORT = "exactly.once.source.support"

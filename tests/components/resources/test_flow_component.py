@@ -6,8 +6,8 @@ from typing import Any
 import pulumi
 import pytest
 
-from components import Cluster, Flow, ReplicationError, ReplicationFlow, ReplicationFlowArgs
-from components.render.deployments import flow_objects
+from kafka_replication import Cluster, Flow, ReplicationError, ReplicationFlow, ReplicationFlowArgs
+from kafka_replication.components.render.deployments import flow_objects
 from tests.builders import a_cluster, a_flow, a_resolved_flow
 from tests.components.recorder import Recorder, record
 

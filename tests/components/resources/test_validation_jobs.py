@@ -3,11 +3,11 @@
 import pulumi
 import pytest
 
-from components.flows.resolved import resolve_flows
-from components.render.planned_objects import PART_OF
-from components.resources.whole_topology import WholeTopologyArgs, register_topology
-from components.topology.in_cluster import InCluster
-from components.topology.parsing import parse_model, parse_topology
+from kafka_replication.components.flows.resolved import resolve_flows
+from kafka_replication.components.render.planned_objects import PART_OF
+from kafka_replication.components.resources.whole_topology import WholeTopologyArgs, register_topology
+from kafka_replication.components.topology.in_cluster import InCluster
+from kafka_replication.components.topology.parsing import parse_model, parse_topology
 from tests.builders import a_flow, a_topology
 from tests.components.recorder import Recorder, record
 

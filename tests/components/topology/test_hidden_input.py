@@ -18,7 +18,7 @@ WRONG = (PASSWORD, [PASSWORD], {"value": PASSWORD}, {"config": [PASSWORD]}, {"se
 
 def _models(of: type[BaseModel] = BaseModel) -> Iterator[type[BaseModel]]:
     for model in of.__subclasses__():
-        if model.__module__.partition(".")[0] in {"components", "infra", "spark"}:
+        if model.__module__.startswith("kafka_replication."):
             yield model
         yield from _models(model)
 
@@ -27,7 +27,7 @@ def _import_all() -> None:
     for package in ("components", "infra", "spark"):
         for file in sorted((ROOT / package).rglob("*.py")):
             if "(BaseModel)" in (text := file.read_text()) or "(Model)" in text or "(DocumentPart)" in text:
-                import_module(".".join(file.relative_to(ROOT).with_suffix("").parts))
+                import_module(".".join(("kafka_replication", *file.relative_to(ROOT).with_suffix("").parts)))
 
 
 _import_all()

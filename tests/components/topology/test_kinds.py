@@ -2,10 +2,10 @@
 
 import pytest
 
-from components import Flow, MirrorMaker2, PrefixlessPair, Split
-from components.contract.problems import ReplicationError
-from components.topology.model import Replication, SplitPart
-from components.topology.parsing import parse_topology
+from kafka_replication import Flow, MirrorMaker2, PrefixlessPair, Split
+from kafka_replication.components.contract.problems import ReplicationError
+from kafka_replication.components.topology.model import Replication, SplitPart
+from kafka_replication.components.topology.parsing import parse_topology
 from tests.builders import a_flow, a_topology
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from components.checks import check_topology
-from components.contract.problems import ReplicationError
-from components.topology.parsing import parse_topology
-from components.topology.partial_topology import partial_topology
+from kafka_replication.components.checks import check_topology
+from kafka_replication.components.contract.problems import ReplicationError
+from kafka_replication.components.topology.parsing import parse_topology
+from kafka_replication.components.topology.partial_topology import partial_topology
 from tests.builders import a_cluster, a_flow, a_topology
 
 

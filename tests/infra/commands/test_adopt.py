@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from components.contract.problems import RefusedError
-from infra.commands.app import app
-from infra.deploy.adoption.facts import AdoptionFacts
-from infra.deploy.adoption.plan import AdoptionPlan
-from infra.deploy.engine import deployment
-from infra.deploy.engine.command import Say
-from infra.stack.settings import StackSettings
+from kafka_replication.components.contract.problems import RefusedError
+from kafka_replication.infra.commands.app import app
+from kafka_replication.infra.deploy.adoption.facts import AdoptionFacts
+from kafka_replication.infra.deploy.adoption.plan import AdoptionPlan
+from kafka_replication.infra.deploy.engine import deployment
+from kafka_replication.infra.deploy.engine.command import Say
+from kafka_replication.infra.stack.settings import StackSettings
 from tests.infra.deploy.adoption.test_plan import declared, facts
 
 
@@ -39,8 +39,8 @@ class Stack:
 @pytest.fixture
 def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stack:
     found = Stack(tmp_path)
-    monkeypatch.setattr("infra.deploy.adoption.facts.read_facts", lambda _: found.facts)
-    monkeypatch.setattr("infra.deploy.adoption.carry_out.take_over", found.take_over)
+    monkeypatch.setattr("kafka_replication.infra.deploy.adoption.facts.read_facts", lambda _: found.facts)
+    monkeypatch.setattr("kafka_replication.infra.deploy.adoption.carry_out.take_over", found.take_over)
     monkeypatch.setattr(deployment, "require_deployable", lambda *_: None)
     monkeypatch.setattr(deployment, "wait_ready", lambda *_: None)
     return found

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from components.contract.problems import CannotRunError
-from components.topology.model import topology_schema
-from infra.commands.app import app
-from infra.commands.local import next_lines
-from infra.local.parts.control_plane import KUBE_APISERVER
-from infra.local.stack import PartStatus
-from infra.stack.settings import stack_names
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.topology.model import topology_schema
+from kafka_replication.infra.commands.app import app
+from kafka_replication.infra.commands.local import next_lines
+from kafka_replication.infra.local.parts.control_plane import KUBE_APISERVER
+from kafka_replication.infra.local.stack import PartStatus
+from kafka_replication.infra.stack.settings import stack_names
 from tests.builders import a_cluster, a_flow, a_topology
 from tests.commands import replicate
 from tests.infra.stacks import write_stack
@@ -102,7 +102,7 @@ def test_status_history_says_for_each_flow_why_it_could_not_be_read(tmp_path: Pa
 @pytest.fixture
 def nothing_deployed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The state is empty: the tests are not logged in to a Pulumi backend."""
-    monkeypatch.setattr("infra.deploy.engine.deployment.known_objects", lambda _: frozenset())
+    monkeypatch.setattr("kafka_replication.infra.deploy.engine.deployment.known_objects", lambda _: frozenset())
 
 
 @pytest.mark.usefixtures("nothing_deployed")
@@ -120,7 +120,7 @@ def test_destroy_is_aborted_if_the_user_answers_no() -> None:
 
 @pytest.mark.process
 def test_check_works_with_an_encoding_that_lacks_the_check_mark() -> None:
-    code = "from infra.commands.app import main; main()"
+    code = "from kafka_replication.infra.commands.app import main; main()"
     answer = subprocess.run(
         [sys.executable, "-c", code, "check", "prod-us-west-2"],
         cwd=ROOT,
@@ -135,7 +135,8 @@ def test_check_works_with_an_encoding_that_lacks_the_check_mark() -> None:
 @pytest.mark.process
 def test_a_closed_or_full_output_causes_no_traceback() -> None:
     for shell, code in ((">&-", 0), ("> /dev/full", 2)):
-        command = f"{sys.executable} -c 'from infra.commands.app import main; main()' check prod-us-west-2 {shell}"
+        program = "from kafka_replication.infra.commands.app import main; main()"
+        command = f"{sys.executable} -c '{program}' check prod-us-west-2 {shell}"
         answer = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, check=False)
         assert (answer.returncode, "Traceback" in answer.stderr) == (code, False), answer.stderr
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from infra.stack.settings import stack_names
+from kafka_replication.infra.stack.settings import stack_names
 from tests.repository import ROOT, STACKS
 
 pytestmark = pytest.mark.process
 
 PRODUCTION = [name for name in stack_names(STACKS) if name.startswith("prod-")]
-_RUN = "from infra.commands.app import main; main()"
+_RUN = "from kafka_replication.infra.commands.app import main; main()"
 _LOADED = "print('loaded', {'pulumi', 'kubernetes', 'pyspark'} & set(sys.modules))"
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 from tests.builders import a_topology
 from tests.commands import replicate
 from tests.exporting import SECONDS, exporter, scrape

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from infra.commands.app import app
+from kafka_replication.infra.commands.app import app
 from tests.builders import a_flow, a_topology
 from tests.commands import replicate
 from tests.infra.stacks import write_stack

@@ -11,11 +11,11 @@ import pytest
 import yaml
 from typer.testing import CliRunner, Result
 
-from infra.commands.app import app
+from kafka_replication.infra.commands.app import app
 
 pytestmark = pytest.mark.process
 
-REPLICATE = (sys.executable, "-c", "from infra.commands.app import main; main()")
+REPLICATE = (sys.executable, "-c", "from kafka_replication.infra.commands.app import main; main()")
 
 
 def run(*arguments: str) -> Result:

@@ -5,10 +5,10 @@ from typing import cast
 
 import pytest
 
-from infra.commands.offsets_call import Call, change
-from infra.kubernetes.api import KubernetesApi
-from infra.operate.offsets.plan import OffsetChange
-from infra.operate.offsets.reader import OffsetsReader
+from kafka_replication.infra.commands.offsets_call import Call, change
+from kafka_replication.infra.kubernetes.api import KubernetesApi
+from kafka_replication.infra.operate.offsets.plan import OffsetChange
+from kafka_replication.infra.operate.offsets.reader import OffsetsReader
 from tests.infra.operate.connectors.test_changes import SOURCE
 from tests.infra.operate.offsets.test_change import BACK, ORDERS, Cluster, a_connector
 
@@ -18,7 +18,7 @@ MOVED = "Offsets have moved since the plan was printed"
 
 def lines(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *plans: list[OffsetChange]) -> list[str]:
     """What the command prints if it computes these changes, one list before it stops the connectors and one after."""
-    monkeypatch.setattr("infra.commands.offsets_call.who", lambda: "ann")
+    monkeypatch.setattr("kafka_replication.infra.commands.offsets_call.who", lambda: "ann")
     cluster, computed = Cluster(SOURCE, a_connector()), iter(plans)
     reader = SimpleNamespace(
         flow=SimpleNamespace(name="orders"),

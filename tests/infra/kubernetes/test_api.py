@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from infra.kubernetes.api import KubernetesApi
+from kafka_replication.infra.kubernetes.api import KubernetesApi
 
 CONNECTIONS: list[object] = []
 CONFIG_MAPS = {"name": "configmaps", "kind": "ConfigMap", "namespaced": True}

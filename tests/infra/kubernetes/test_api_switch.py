@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from components.contract.problems import CannotRunError
-from infra.kubernetes.api import KubernetesApi, Object
-from infra.kubernetes.preconditions import require_ready_for_v1
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.kubernetes.api import KubernetesApi, Object
+from kafka_replication.infra.kubernetes.preconditions import require_ready_for_v1
 from tests.builders import a_resolved_flow
 
 OLD: dict[str, Any] = {"config": {"group.id": "g"}}

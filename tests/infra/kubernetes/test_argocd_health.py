@@ -7,8 +7,8 @@ import lupa
 import pytest
 import yaml
 
-from infra.kubernetes import readiness
-from infra.kubernetes.readiness import readiness_of
+from kafka_replication.infra.kubernetes import readiness
+from kafka_replication.infra.kubernetes.readiness import readiness_of
 
 FILE = Path(readiness.__file__).with_name("argocd-cm.yaml")
 KINDS = ("KafkaConnect", "KafkaConnector", "KafkaMirrorMaker2", "KafkaUser")

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from components.contract.problems import CannotRunError
-from infra.kubernetes.api import KubernetesApi, Object, Reference
-from infra.kubernetes.preconditions import require_config_maps
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.kubernetes.api import KubernetesApi, Object, Reference
+from kafka_replication.infra.kubernetes.preconditions import require_config_maps
 from tests.builders import a_resolved_flow
 
 METRICS = {"type": "jmxPrometheusExporter", "configMap": "connect-metrics", "key": "rules.yaml"}

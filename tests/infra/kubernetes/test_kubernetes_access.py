@@ -16,11 +16,11 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from components.contract.problems import CannotRunError
-from infra.kubernetes.access import api_client, asking_kubernetes
-from infra.kubernetes.api import ApiError, KubernetesApi
-from infra.stack.environment import stack_environment
-from infra.stack.settings import StackSettings, read_settings
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.kubernetes.access import api_client, asking_kubernetes
+from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi
+from kafka_replication.infra.stack.environment import stack_environment
+from kafka_replication.infra.stack.settings import StackSettings, read_settings
 from tests.infra.stacks import write_stack
 
 TOKEN = "hunter2"

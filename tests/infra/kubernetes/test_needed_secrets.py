@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
-from components.contract.problems import CannotRunError
-from components.flows.resolved import ResolvedFlow, resolve_flows
-from components.render.kafka_users import kafka_user_objects
-from components.render.planned_objects import PlannedObject
-from components.render.validation_jobs import validation_objects
-from components.topology.in_cluster import InCluster
-from components.topology.parsing import parse_topology
-from infra.deploy.engine import deployment
-from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
-from infra.kubernetes.needed_secrets import require_secrets
-from infra.stack.session import OpenStack
-from infra.stack.settings import KubernetesAccess, read_settings
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.flows.resolved import ResolvedFlow, resolve_flows
+from kafka_replication.components.render.kafka_users import kafka_user_objects
+from kafka_replication.components.render.planned_objects import PlannedObject
+from kafka_replication.components.render.validation_jobs import validation_objects
+from kafka_replication.components.topology.in_cluster import InCluster
+from kafka_replication.components.topology.parsing import parse_topology
+from kafka_replication.infra.deploy.engine import deployment
+from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
+from kafka_replication.infra.kubernetes.needed_secrets import require_secrets
+from kafka_replication.infra.stack.session import OpenStack
+from kafka_replication.infra.stack.settings import KubernetesAccess, read_settings
 from tests.builders import a_cluster, a_flow, a_resolved_flow, a_topology
 from tests.repository import STACKS
 

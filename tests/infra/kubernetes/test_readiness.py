@@ -5,11 +5,11 @@ from typing import Any, cast
 
 import pytest
 
-from components.contract.problems import CannotRunError
-from infra.kubernetes.api import KubernetesApi, Reference
-from infra.kubernetes.readiness import readiness_of, wait_until_ready
-from infra.stack.session import OpenStack
-from infra.stack.settings import read_settings
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.kubernetes.api import KubernetesApi, Reference
+from kafka_replication.infra.kubernetes.readiness import readiness_of, wait_until_ready
+from kafka_replication.infra.stack.session import OpenStack
+from kafka_replication.infra.stack.settings import read_settings
 from tests.repository import STACKS
 
 

@@ -5,10 +5,16 @@ from typing import Any
 
 import pytest
 
-from components.flows.resolved import ResolvedFlow
-from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
-from infra.kubernetes.readiness import readiness_of
-from infra.kubernetes.secret_readers import READ_SECRETS, RESTART, note_secrets_read, restart_readers, secrets_read
+from kafka_replication.components.flows.resolved import ResolvedFlow
+from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
+from kafka_replication.infra.kubernetes.readiness import readiness_of
+from kafka_replication.infra.kubernetes.secret_readers import (
+    READ_SECRETS,
+    RESTART,
+    note_secrets_read,
+    restart_readers,
+    secrets_read,
+)
 from tests.builders import a_cluster, a_resolved_flow
 
 CREATED, LATER = "2026-11-27T10:00:00Z", "2026-11-27T10:30:00Z"

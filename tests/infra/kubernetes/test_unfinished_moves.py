@@ -4,14 +4,14 @@ from collections.abc import Iterable
 
 import pytest
 
-from components.contract.problems import RefusedError
-from components.render.kafka_connectors import waiting_for_offsets
-from components.render.planned_objects import PART_OF
-from infra.kubernetes.api import KubernetesApi, Object
-from infra.kubernetes.preconditions import require_no_unfinished_move
-from infra.program import unfinished_move
-from infra.stack.session import OpenStack
-from infra.stack.settings import read_settings
+from kafka_replication.components.contract.problems import RefusedError
+from kafka_replication.components.render.kafka_connectors import waiting_for_offsets
+from kafka_replication.components.render.planned_objects import PART_OF
+from kafka_replication.infra.kubernetes.api import KubernetesApi, Object
+from kafka_replication.infra.kubernetes.preconditions import require_no_unfinished_move
+from kafka_replication.infra.program import unfinished_move
+from kafka_replication.infra.stack.session import OpenStack
+from kafka_replication.infra.stack.settings import read_settings
 from tests.builders import a_resolved_flow
 from tests.repository import STACKS
 

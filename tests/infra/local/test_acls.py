@@ -10,8 +10,8 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its stubs d
     ResourceType,
 )
 
-from components.render.acls import Acl
-from infra.local.acls import bindings, standing_acls
+from kafka_replication.components.render.acls import Acl
+from kafka_replication.infra.local.acls import bindings, standing_acls
 
 
 @pytest.mark.parametrize(

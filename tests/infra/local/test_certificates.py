@@ -7,7 +7,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 
-from infra.local.certificates import Authority
+from kafka_replication.infra.local.certificates import Authority
 
 
 def handshake(trusted: Authority, issuer: Authority) -> None:

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from components.contract.problems import CannotRunError
-from infra.commands.app import main
-from infra.commands.local import local
-from infra.local import paths, stack
-from infra.local.stack import PartStatus
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.commands.app import main
+from kafka_replication.infra.commands.local import local
+from kafka_replication.infra.local import paths, stack
+from kafka_replication.infra.local.stack import PartStatus
 
 RUNNING = PartStatus("etcd", True, True, 42, (20001, 20002), 54 * 1024 * 1024, Path("/logs/etcd.log"))
 DOWN = PartStatus("kafka-useast", False, False, None, (20003,), None, None)

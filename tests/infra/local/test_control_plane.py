@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from infra.local import paths
-from infra.local.artifacts import Artifacts
-from infra.local.parts import control_plane
-from infra.local.parts.part import Launch, StackFacts
-from infra.machine.jdk import Jdk
+from kafka_replication.infra.local import paths
+from kafka_replication.infra.local.artifacts import Artifacts
+from kafka_replication.infra.local.parts import control_plane
+from kafka_replication.infra.local.parts.part import Launch, StackFacts
+from kafka_replication.infra.machine.jdk import Jdk
 
 TOKEN = "a-token-that-nobody-may-see"
 PORTS = {"etcd": 20001, "etcd-peer": 20002, "kube-apiserver": 20003, "kube-controller-manager": 20004}

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from infra.local.artifacts import served_definition, united_schema
+from kafka_replication.infra.local.artifacts import served_definition, united_schema
 
 ANYTHING = {"x-kubernetes-preserve-unknown-fields": True}
 STRING = {"type": "string"}

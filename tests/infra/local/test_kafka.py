@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from infra.local.endpoints import USERS, Region, password_key, region_of, with_passwords
-from infra.local.parts.kafka import QUICK_AND_SMALL, new_cluster_id, server_properties
+from kafka_replication.infra.local.endpoints import USERS, Region, password_key, region_of, with_passwords
+from kafka_replication.infra.local.parts.kafka import QUICK_AND_SMALL, new_cluster_id, server_properties
 
 PORTS = {"kafka-useast": 20001, "kafka-useast-tls": 20002}
 PASSWORDS = {password_key("useast", user): f"{user}-password" for user in USERS}

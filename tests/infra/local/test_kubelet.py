@@ -10,11 +10,11 @@ from typing import Any, cast
 
 import pytest
 
-from components.render.job_pods import EXECUTOR_COMMAND
-from infra.kubernetes.api import KubernetesApi, Object, Reference
-from infra.local.kubelet import Kubelet, PodProcesses
-from infra.machine.jdk import find_jdk
-from infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.components.render.job_pods import EXECUTOR_COMMAND
+from kafka_replication.infra.kubernetes.api import KubernetesApi, Object, Reference
+from kafka_replication.infra.local.kubelet import Kubelet, PodProcesses
+from kafka_replication.infra.machine.jdk import find_jdk
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 from tests.infra.local.test_pod_plan import a_pod, objects_of
 
 pytestmark = pytest.mark.process

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from infra.local.parts import processes
-from infra.local.parts.processes import ProcessRecord
-from infra.local.stack import MemoryWatch, memory_by_process
-from infra.local.state import PartRecord, State, save_state
-from infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.infra.local.parts import processes
+from kafka_replication.infra.local.parts.processes import ProcessRecord
+from kafka_replication.infra.local.stack import MemoryWatch, memory_by_process
+from kafka_replication.infra.local.state import PartRecord, State, save_state
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 
 pytestmark = pytest.mark.process
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from infra.local import paths
-from infra.local.certificates import Authority
-from infra.machine.toolchain import CONNECT, ETCD
-from infra.stack.project import local_folder
+from kafka_replication.infra.local import paths
+from kafka_replication.infra.local.certificates import Authority
+from kafka_replication.infra.machine.toolchain import CONNECT, ETCD
+from kafka_replication.infra.stack.project import local_folder
 
 OWN = (paths.state_file, paths.lock_file, paths.logs, paths.data, paths.control_plane, paths.kubeconfig, paths.operator)
 

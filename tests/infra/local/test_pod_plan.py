@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from infra.kubernetes.api import Object, Reference
-from infra.local.kubelet import NotRunError, pod_plan
+from kafka_replication.infra.kubernetes.api import Object, Reference
+from kafka_replication.infra.local.kubelet import NotRunError, pod_plan
 from tests.components.render.test_validation_jobs import job_of
 
 FOLDER = Path("/state/pods/mirror-orders/a")
@@ -55,7 +55,7 @@ def test_paths_below_a_mount_point_to_the_pods_local_folder() -> None:
     plan = pod_plan(a_pod())
     command = plan.command("python3", FOLDER, SERVER)
     assert command[:5] == [
-        *("python3", "-m", "spark.validate"),
+        *("python3", "-m", "kafka_replication.spark.validate"),
         *("--parameters", f"{FOLDER}/etc/replication/parameters/parameters.json"),
     ]
     assert command[command.index("--secrets") + 1] == f"{FOLDER}/etc/replication/secrets"
@@ -121,6 +121,6 @@ def test_only_the_validation_and_its_executors_are_run() -> None:
     with pytest.raises(NotRunError) as refused:
         other.refuse_others()
     assert str(refused.value) == (
-        "this stand-in for a kubelet runs only `python -m spark.validate` and `python -m spark.driver` and `python -m "
-        "spark.executor`"
+        "this stand-in for a kubelet runs only `python -m kafka_replication.spark.validate` and "
+        "`python -m kafka_replication.spark.driver` and `python -m kafka_replication.spark.executor`"
     )

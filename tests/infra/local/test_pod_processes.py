@@ -8,11 +8,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from infra.local import kubelet
-from infra.local.kubelet import UNKNOWN_EXIT_CODE, PodProcesses
-from infra.local.operator.ledger import PodRecord
-from infra.local.parts import processes
-from infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.infra.local import kubelet
+from kafka_replication.infra.local.kubelet import UNKNOWN_EXIT_CODE, PodProcesses
+from kafka_replication.infra.local.operator.ledger import PodRecord
+from kafka_replication.infra.local.parts import processes
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 
 pytestmark = pytest.mark.process
 

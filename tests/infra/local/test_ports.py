@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from components.contract.problems import CannotRunError
-from infra.local.parts import processes
-from infra.local.parts.part import Launch, StackFacts, StackServer
-from infra.local.stack import settle_ports
-from infra.local.state import State
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.local.parts import processes
+from kafka_replication.infra.local.parts.part import Launch, StackFacts, StackServer
+from kafka_replication.infra.local.stack import settle_ports
+from kafka_replication.infra.local.state import State
 
 
 @pytest.fixture

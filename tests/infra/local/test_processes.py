@@ -9,9 +9,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from infra.local.parts import processes
-from infra.local.parts.processes import ProcessRecord
-from infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.infra.local.parts import processes
+from kafka_replication.infra.local.parts.processes import ProcessRecord
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 
 pytestmark = pytest.mark.process
 

@@ -8,24 +8,24 @@ from typing import Any
 import pytest
 import yaml
 
-from components.contract.problems import CannotRunError
-from components.flows.resolved import resolve_flows
-from components.render.deployments import deployments
-from components.render.monitoring import monitoring_objects
-from components.topology.parsing import parse_topology
-from infra.local import paths, stack
-from infra.local.operator.mirror_maker2 import connect_resource as of_mirror_maker2
-from infra.local.operator.resources import connect_resource
-from infra.local.operator.worker_objects import pod_status, worker_pod
-from infra.local.parts import prometheus
-from infra.local.prometheus.configuration import (
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.flows.resolved import resolve_flows
+from kafka_replication.components.render.deployments import deployments
+from kafka_replication.components.render.monitoring import monitoring_objects
+from kafka_replication.components.topology.parsing import parse_topology
+from kafka_replication.infra.local import paths, stack
+from kafka_replication.infra.local.operator.mirror_maker2 import connect_resource as of_mirror_maker2
+from kafka_replication.infra.local.operator.resources import connect_resource
+from kafka_replication.infra.local.operator.worker_objects import pod_status, worker_pod
+from kafka_replication.infra.local.parts import prometheus
+from kafka_replication.infra.local.prometheus.configuration import (
     UnsupportedError,
     prometheus_config,
     rule_files,
     target_files,
     write_files,
 )
-from infra.local.state import State, save_state
+from kafka_replication.infra.local.state import State, save_state
 from tests.builders import a_flow, a_topology
 from tests.infra.local.test_control_plane import PORTS, a_site
 

@@ -2,8 +2,8 @@
 
 from rich.console import Console
 
-from infra.local import paths, stack
-from infra.machine import paths as machine_paths
+from kafka_replication.infra.local import paths, stack
+from kafka_replication.infra.machine import paths as machine_paths
 
 
 def test_a_purge_removes_pulumis_state_with_the_cluster_and_keeps_the_cache() -> None:

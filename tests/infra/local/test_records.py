@@ -3,7 +3,7 @@
 from collections import Counter
 from itertools import islice
 
-from infra.local.traffic import ORDERS, Record, records
+from kafka_replication.infra.local.traffic import ORDERS, Record, records
 
 
 def test_the_same_seed_makes_the_same_records() -> None:

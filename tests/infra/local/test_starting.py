@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from components.contract.problems import CannotRunError
-from infra.local import paths
-from infra.local.artifacts import Artifacts
-from infra.local.parts import processes
-from infra.local.parts.part import Launch, StackFacts, StackServer
-from infra.local.stack import deferred_interrupt, start_part
-from infra.local.state import PartRecord, State, load_state
-from infra.machine.jdk import Jdk
-from infra.machine.waiting import NotYetError
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.local import paths
+from kafka_replication.infra.local.artifacts import Artifacts
+from kafka_replication.infra.local.parts import processes
+from kafka_replication.infra.local.parts.part import Launch, StackFacts, StackServer
+from kafka_replication.infra.local.stack import deferred_interrupt, start_part
+from kafka_replication.infra.local.state import PartRecord, State, load_state
+from kafka_replication.infra.machine.jdk import Jdk
+from kafka_replication.infra.machine.waiting import NotYetError
 
 pytestmark = pytest.mark.process
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from components.contract.problems import CannotRunError
-from infra.local.state import PartRecord, State, load_state, save_state
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.local.state import PartRecord, State, load_state, save_state
 
 SECRET = "a-password-that-nobody-may-see"
 

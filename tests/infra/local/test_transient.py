@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from infra.local.acls import retried
+from kafka_replication.infra.local.acls import retried
 
 
 def answer(codes: Iterator[int]) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from infra.machine.jdk import Jdk, archive_file, class_archive, find_jdk
+from kafka_replication.infra.machine.jdk import Jdk, archive_file, class_archive, find_jdk
 
 pytestmark = pytest.mark.process
 

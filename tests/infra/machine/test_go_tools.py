@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from components.contract.problems import CannotRunError
-from infra.machine import toolchain, versions
-from infra.machine.toolchain import ETCD, KUBE_APISERVER, PULUMI, ensure_go_tool, version_fits
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.machine import toolchain, versions
+from kafka_replication.infra.machine.toolchain import ETCD, KUBE_APISERVER, PULUMI, ensure_go_tool, version_fits
 
 pytestmark = pytest.mark.process
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from components.contract.problems import CannotRunError
-from infra.machine.jdk import Jdk
-from infra.machine.toolchain import MAVEN_REMEDY, JarSet, ensure_jars
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.machine.jdk import Jdk
+from kafka_replication.infra.machine.toolchain import MAVEN_REMEDY, JarSet, ensure_jars
 
 pytestmark = pytest.mark.process
 

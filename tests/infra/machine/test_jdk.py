@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from components.contract.problems import CannotRunError
-from infra.machine.jdk import Jdk, choose_jdk, find_jdk
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.machine.jdk import Jdk, choose_jdk, find_jdk
 
 
 def a_home(folder: Path, version: str, modules: str | None = "java.base jdk.incubator.vector") -> Path:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from components.contract.problems import CannotRunError
-from infra.machine.waiting import exclusive
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.machine.waiting import exclusive
 
 pytestmark = pytest.mark.process
 

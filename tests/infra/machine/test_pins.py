@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from infra.machine import paths
-from infra.machine.paths import building, pinned_folder
+from kafka_replication.infra.machine import paths
+from kafka_replication.infra.machine.paths import building, pinned_folder
 
 
 def test_equal_pins_share_a_folder_and_changed_pins_get_another(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ import psutil
 import pytest
 from rich.console import Console
 
-from components.contract.problems import CannotRunError
-from infra.machine import steps
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.machine import steps
 from tests.repository import ROOT
 
 pytestmark = pytest.mark.process

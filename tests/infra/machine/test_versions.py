@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from infra.machine import toolchain, versions
-from infra.machine.toolchain import ALL, GoTool
+from kafka_replication.infra.machine import toolchain, versions
+from kafka_replication.infra.machine.toolchain import ALL, GoTool
 from tests.go_programs import FOR_TESTS
 
 PINS = [

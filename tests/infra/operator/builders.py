@@ -2,8 +2,13 @@
 
 from typing import Any
 
-from infra.local.operator.connect_rest import RunningConnector
-from infra.local.operator.resources import ConnectorResource, ConnectResource, connect_resource, connector_resource
+from kafka_replication.infra.local.operator.connect_rest import RunningConnector
+from kafka_replication.infra.local.operator.resources import (
+    ConnectorResource,
+    ConnectResource,
+    connect_resource,
+    connector_resource,
+)
 
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from infra.kubernetes.api import KubernetesApi
-from infra.local.endpoints import Endpoints
+from kafka_replication.infra.kubernetes.api import KubernetesApi
+from kafka_replication.infra.local.endpoints import Endpoints
 from tests.infra.operator.connect_flow import ConnectFlow
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from components.render.acls import Acl
-from infra.kubernetes.api import Object, Reference
-from infra.local.parts.processes import ProcessRecord
-from infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.components.render.acls import Acl
+from kafka_replication.infra.kubernetes.api import Object, Reference
+from kafka_replication.infra.local.parts.processes import ProcessRecord
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 from tests.infra.operator.workspace import DEADLINE_SECONDS, Workspace, scram_login
 
 STRIMZI = "kafka.strimzi.io/v1"

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from infra.local.operator.mirror_maker2 import connector_resources
-from infra.local.operator.resources import ConnectorResource
+from kafka_replication.infra.local.operator.mirror_maker2 import connector_resources
+from kafka_replication.infra.local.operator.resources import ConnectorResource
 
 V1, V1BETA2 = "kafka.strimzi.io/v1", "kafka.strimzi.io/v1beta2"
 BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"

@@ -10,10 +10,10 @@ import httpx
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic  # type: ignore[attr-defined]  # not re-exported
 
-from components.render.acls import Acl
-from infra.kubernetes.api import Object, Reference
-from infra.local import paths
-from infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.components.render.acls import Acl
+from kafka_replication.infra.kubernetes.api import Object, Reference
+from kafka_replication.infra.local import paths
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 from tests.infra.operator.workspace import DEADLINE_SECONDS, Workspace, scram_login
 
 STRIMZI = "kafka.strimzi.io/v1"

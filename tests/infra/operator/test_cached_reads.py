@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from infra.kubernetes.api import Reference
-from infra.local.operator.reconcile import CachedReads
+from kafka_replication.infra.kubernetes.api import Reference
+from kafka_replication.infra.local.operator.reconcile import CachedReads
 
 SECRET = Reference("v1", "Secret", "here", "login")
 RESOURCES = {"resources": [{"name": "secrets", "kind": "Secret", "namespaced": True}]}

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from infra.local.operator.conditions import (
+from kafka_replication.infra.local.operator.conditions import (
     Condition,
     WorkerReport,
     not_ready,
@@ -15,8 +15,8 @@ from infra.local.operator.conditions import (
     warning,
     warnings,
 )
-from infra.local.operator.worker_processes import WorkerState
-from infra.local.operator.worker_properties import jvm_arguments
+from kafka_replication.infra.local.operator.worker_processes import WorkerState
+from kafka_replication.infra.local.operator.worker_properties import jvm_arguments
 from tests.infra.operator.builders import a_connect
 
 READY, STARTING, ENDED = WorkerState.READY, WorkerState.STARTING, WorkerState.ENDED

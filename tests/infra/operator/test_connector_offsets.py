@@ -4,9 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from infra.local.operator.conditions import Condition
-from infra.local.operator.connector_annotations import CONNECTOR, OFFSETS, OffsetsRequest, offsets_request
-from infra.local.operator.resources import KAFKA_MIRROR_MAKER_2, ConnectorResource
+from kafka_replication.infra.local.operator.conditions import Condition
+from kafka_replication.infra.local.operator.connector_annotations import (
+    CONNECTOR,
+    OFFSETS,
+    OffsetsRequest,
+    offsets_request,
+)
+from kafka_replication.infra.local.operator.resources import KAFKA_MIRROR_MAKER_2, ConnectorResource
 from tests.infra.operator.builders import a_connector
 
 NAME = "a->b.MirrorSourceConnector"

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from infra.local.operator.conditions import Condition, not_ready
-from infra.local.operator.connect_rest import RunningConnector
-from infra.local.operator.connector_plan import (
+from kafka_replication.infra.local.operator.conditions import Condition, not_ready
+from kafka_replication.infra.local.operator.connect_rest import RunningConnector
+from kafka_replication.infra.local.operator.connector_plan import (
     Configure,
     ConnectorStep,
     Create,

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from infra.local.operator.__main__ import main
-from infra.machine.jdk import find_jdk
+from kafka_replication.infra.local.operator.__main__ import main
+from kafka_replication.infra.machine.jdk import find_jdk
 
 
 @pytest.fixture

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from components.contract.problems import CannotRunError
-from infra.local.operator import worker_processes
-from infra.local.operator.ledger import STOP_GRACE_SECONDS, WorkerRecord
-from infra.local.operator.worker_processes import KafkaJars
-from infra.machine import toolchain, versions
-from infra.machine.jdk import Jdk
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.local.operator import worker_processes
+from kafka_replication.infra.local.operator.ledger import STOP_GRACE_SECONDS, WorkerRecord
+from kafka_replication.infra.local.operator.worker_processes import KafkaJars
+from kafka_replication.infra.machine import toolchain, versions
+from kafka_replication.infra.machine.jdk import Jdk
 
 MAVEN = '#!/bin/sh\nfor word; do case "$word" in -DoutputDirectory=*) /bin/mkdir -p "${word#*=}";; esac; done\n'
 

@@ -4,16 +4,16 @@ from typing import Any
 
 import pytest
 
-from infra.local.operator.mirror_maker2 import (
+from kafka_replication.infra.local.operator.mirror_maker2 import (
     InvalidResourceError,
     connect_resource,
     connector_resources,
     for_one_machine,
     key_of,
 )
-from infra.local.operator.resources import UnsupportedLogin
-from infra.local.operator.worker_files import WorkerFiles
-from infra.local.operator.worker_properties import secrets_used, worker_properties
+from kafka_replication.infra.local.operator.resources import UnsupportedLogin
+from kafka_replication.infra.local.operator.worker_files import WorkerFiles
+from kafka_replication.infra.local.operator.worker_properties import secrets_used, worker_properties
 from tests.infra.operator.mirror_maker2_builders import (
     BARE,
     BYTES,

@@ -4,11 +4,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from infra.local.operator.conditions import Condition, not_ready, warning
-from infra.local.operator.connect_rest import RunningConnector
-from infra.local.operator.connector_plan import Outcome, Restarts
-from infra.local.operator.mirror_makers import readiness, restart_statuses, seen_connectors, warnings
-from infra.local.operator.resources import ConnectorResource
+from kafka_replication.infra.local.operator.conditions import Condition, not_ready, warning
+from kafka_replication.infra.local.operator.connect_rest import RunningConnector
+from kafka_replication.infra.local.operator.connector_plan import Outcome, Restarts
+from kafka_replication.infra.local.operator.mirror_makers import readiness, restart_statuses, seen_connectors, warnings
+from kafka_replication.infra.local.operator.resources import ConnectorResource
 from tests.infra.operator.builders import a_connector, running
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)

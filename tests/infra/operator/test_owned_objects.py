@@ -3,8 +3,8 @@
 import base64
 from typing import Any
 
-from infra.local.operator.worker_objects import owned_objects
-from infra.local.operator.worker_properties import as_properties_file, worker_properties
+from kafka_replication.infra.local.operator.worker_objects import owned_objects
+from kafka_replication.infra.local.operator.worker_properties import as_properties_file, worker_properties
 from tests.infra.operator.builders import a_connect, a_v1beta2_connect
 
 TLS = {"trustedCertificates": [{"secretName": "uswest-ca", "certificate": "ca.crt"}]}

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from infra.local.operator.worker_objects import (
+from kafka_replication.infra.local.operator.worker_objects import (
     is_of_revision,
     is_there,
     pod_status,
@@ -13,7 +13,7 @@ from infra.local.operator.worker_objects import (
     surplus,
     worker_pod,
 )
-from infra.local.operator.worker_processes import WorkerState
+from kafka_replication.infra.local.operator.worker_processes import WorkerState
 from tests.infra.operator.builders import a_connect
 from tests.infra.operator.test_owned_objects import LABELS, OWNER
 

@@ -1,6 +1,6 @@
 """No status shows a value of a Secret, whatever Connect quotes."""
 
-from infra.local.operator.connector_reconciler import placeholders, redacted
+from kafka_replication.infra.local.operator.connector_reconciler import placeholders, redacted
 
 
 def test_every_object_that_a_placeholder_names_is_found() -> None:

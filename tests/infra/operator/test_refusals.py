@@ -4,8 +4,13 @@ from typing import Any
 
 import pytest
 
-from infra.local.operator.conditions import Condition, missing_version, refused_config_map, refused_version
-from infra.local.operator.resources import ConnectResource
+from kafka_replication.infra.local.operator.conditions import (
+    Condition,
+    missing_version,
+    refused_config_map,
+    refused_version,
+)
+from kafka_replication.infra.local.operator.resources import ConnectResource
 from tests.infra.operator.builders import a_connect, a_v1beta2_connect
 
 LOGGING = {"type": "external", "valueFrom": {"configMapKeyRef": {"name": "logging", "key": "log4j2.properties"}}}

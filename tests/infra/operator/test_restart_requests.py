@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from infra.local.operator.conditions import Condition
-from infra.local.operator.connector_annotations import RestartRequest, restart_requests
-from infra.local.operator.resources import KAFKA_CONNECT, KAFKA_MIRROR_MAKER_2
+from kafka_replication.infra.local.operator.conditions import Condition
+from kafka_replication.infra.local.operator.connector_annotations import RestartRequest, restart_requests
+from kafka_replication.infra.local.operator.resources import KAFKA_CONNECT, KAFKA_MIRROR_MAKER_2
 from tests.infra.operator.builders import a_connector
 
 ONE = "restart?includeTasks=false&onlyFailed=false"

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from infra.kubernetes.api import KubernetesApi, Object, Reference
-from infra.local import paths
-from infra.local.endpoints import Endpoints
-from infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.infra.kubernetes.api import KubernetesApi, Object, Reference
+from kafka_replication.infra.local import paths
+from kafka_replication.infra.local.endpoints import Endpoints
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 from tests.infra.operator.mirror_maker2_flow import (
     CHECKPOINT,
     NAME,

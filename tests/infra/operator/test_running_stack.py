@@ -10,13 +10,13 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 from rich.console import Console
 
-from infra.kubernetes.api import Reference
-from infra.local import paths
-from infra.local.operator.ledger import STOP_GRACE_SECONDS
-from infra.local.stack import up
-from infra.local.state import load_state
-from infra.machine import versions
-from infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.infra.kubernetes.api import Reference
+from kafka_replication.infra.local import paths
+from kafka_replication.infra.local.operator.ledger import STOP_GRACE_SECONDS
+from kafka_replication.infra.local.stack import up
+from kafka_replication.infra.local.state import load_state
+from kafka_replication.infra.machine import versions
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 from tests.infra.operator.connect_flow import CONNECT, CONNECTOR, LOGIN, NAMESPACE, ConnectFlow
 from tests.infra.operator.workspace import DEADLINE_SECONDS
 

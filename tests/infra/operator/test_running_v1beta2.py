@@ -7,10 +7,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from infra.kubernetes.api import KubernetesApi, Reference
-from infra.local import paths
-from infra.local.endpoints import Endpoints
-from infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.infra.kubernetes.api import KubernetesApi, Reference
+from kafka_replication.infra.local import paths
+from kafka_replication.infra.local.endpoints import Endpoints
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 from tests.infra.operator.connect_flow import CONNECT, CONNECTOR, NAMESPACE
 from tests.infra.operator.connect_flow import STRIMZI as V1
 from tests.infra.operator.v1beta2_flow import FILE, FILE_PROVIDER, SASL, STRIMZI, V1Beta2Flow

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from infra.local.certificates import Authority
-from infra.local.operator.worker_files import (
+from kafka_replication.infra.local.certificates import Authority
+from kafka_replication.infra.local.operator.worker_files import (
     InvalidSecretError,
     check_credentials,
     contents_digest,

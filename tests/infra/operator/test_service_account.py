@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from infra.local.operator.worker_objects import (
+from kafka_replication.infra.local.operator.worker_objects import (
     RENEW_BEFORE_SECONDS,
     cluster_entry,
     is_usable,
     token_in,
 )
-from infra.local.parts.control_plane import kubeconfig
+from kafka_replication.infra.local.parts.control_plane import kubeconfig
 
 
 def a_token(uid: str, expires: float) -> str:

@@ -5,9 +5,9 @@ from typing import Any, cast
 
 import pytest
 
-from infra.kubernetes.api import KubernetesApi, Object
-from infra.local.operator.connect_rest import ConnectRest, RunningConnector
-from infra.local.operator.connector_reconciler import ConnectorReconciler
+from kafka_replication.infra.kubernetes.api import KubernetesApi, Object
+from kafka_replication.infra.local.operator.connect_rest import ConnectRest, RunningConnector
+from kafka_replication.infra.local.operator.connector_reconciler import ConnectorReconciler
 from tests.infra.operator.builders import a_connector
 
 RUNS: Object = {"connector": {"state": "RUNNING"}, "tasks": [{"id": 0, "state": "RUNNING"}]}

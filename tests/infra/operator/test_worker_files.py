@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.serialization import pkcs12
 
-from infra.local.certificates import Authority, KeyPair
-from infra.local.operator import mirror_maker2
-from infra.local.operator.connector_plan import connector_config, connector_on_one_machine
-from infra.local.operator.worker_files import InvalidSecretError, WorkerFiles
-from infra.local.operator.worker_properties import as_properties_file, worker_properties
+from kafka_replication.infra.local.certificates import Authority, KeyPair
+from kafka_replication.infra.local.operator import mirror_maker2
+from kafka_replication.infra.local.operator.connector_plan import connector_config, connector_on_one_machine
+from kafka_replication.infra.local.operator.worker_files import InvalidSecretError, WorkerFiles
+from kafka_replication.infra.local.operator.worker_properties import as_properties_file, worker_properties
 from tests.infra.operator.builders import JSON, a_connect, a_connector, a_v1beta2_connect
 
 CONNECT_FILE = "/tmp/strimzi-connect.properties"

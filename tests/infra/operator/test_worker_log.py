@@ -2,7 +2,7 @@
 
 import pytest
 
-from infra.local.operator.conditions import first_problem, trace_summary
+from kafka_replication.infra.local.operator.conditions import first_problem, trace_summary
 
 TIME = "2026-01-01 10:00:00.000"
 REFUSED = f"""{TIME} INFO Kafka version: 4.2.0 (AppInfoParser)

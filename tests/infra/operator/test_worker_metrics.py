@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from infra.local.operator.worker_objects import worker_pod
-from infra.local.operator.worker_processes import Runtime
-from infra.local.operator.worker_properties import agent, on_this_port, port_of, worker_properties
-from infra.machine.jdk import Jdk
+from kafka_replication.infra.local.operator.worker_objects import worker_pod
+from kafka_replication.infra.local.operator.worker_processes import Runtime
+from kafka_replication.infra.local.operator.worker_properties import agent, on_this_port, port_of, worker_properties
+from kafka_replication.infra.machine.jdk import Jdk
 from tests.infra.operator.builders import a_connect, a_v1beta2_connect
 
 REPORTER = "io.strimzi.kafka.metrics.prometheus.ClientMetricsReporter"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from infra.local.operator.ledger import pause_seconds
-from infra.local.operator.worker_processes import Start, Stop, Worker, WorkerState, next_steps
+from kafka_replication.infra.local.operator.ledger import pause_seconds
+from kafka_replication.infra.local.operator.worker_processes import Start, Stop, Worker, WorkerState, next_steps
 
 READY, STARTING = WorkerState.READY, WorkerState.STARTING
 STOPPING, ENDED = WorkerState.STOPPING, WorkerState.ENDED

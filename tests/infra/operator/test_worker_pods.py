@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from infra.kubernetes.api import Object, Reference
-from infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.infra.kubernetes.api import Object, Reference
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 from tests.infra.operator.connect_flow import CONNECT, NAMESPACE, ConnectFlow
 from tests.infra.operator.workspace import DEADLINE_SECONDS
 

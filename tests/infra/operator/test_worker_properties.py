@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from infra.local.operator.worker_properties import (
+from kafka_replication.infra.local.operator.worker_properties import (
     as_properties_file,
     dropped_keys,
     in_folder,

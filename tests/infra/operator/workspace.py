@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from components.render.acls import Acl
-from infra.kubernetes.api import KubernetesApi, Object, Reference
-from infra.local.acls import apply_acls
-from infra.local.endpoints import Endpoints, Region
-from infra.local.parts import operator as operator_part
-from infra.local.parts import processes
-from infra.local.parts.processes import ProcessRecord
-from infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.components.render.acls import Acl
+from kafka_replication.infra.kubernetes.api import KubernetesApi, Object, Reference
+from kafka_replication.infra.local.acls import apply_acls
+from kafka_replication.infra.local.endpoints import Endpoints, Region
+from kafka_replication.infra.local.parts import operator as operator_part
+from kafka_replication.infra.local.parts import processes
+from kafka_replication.infra.local.parts.processes import ProcessRecord
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 
 DEADLINE_SECONDS = 600.0
 

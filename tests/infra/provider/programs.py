@@ -10,11 +10,11 @@ import pulumi_kubernetes as k8s
 from pulumi import automation
 from rich.console import Console
 
-from components.render.deployments import flow_objects
-from components.resources.registration import one_step_hooks
-from infra.deploy.engine.command import EngineCommand
-from infra.local.provider.servicer import serve
-from infra.machine.toolchain import PULUMI, ensure_go_tool
+from kafka_replication.components.render.deployments import flow_objects
+from kafka_replication.components.resources.registration import one_step_hooks
+from kafka_replication.infra.deploy.engine.command import EngineCommand
+from kafka_replication.infra.local.provider.servicer import serve
+from kafka_replication.infra.machine.toolchain import PULUMI, ensure_go_tool
 from tests.builders import a_resolved_flow
 
 Program = Callable[[], None]

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from components.contract.problems import CannotRunError
-from infra.deploy.engine import command, deployment
-from infra.deploy.engine.stack import open_stack
-from infra.local.artifacts import ensure
-from infra.stack.settings import read_settings, stack_file
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.deploy.engine import command, deployment
+from kafka_replication.infra.deploy.engine.stack import open_stack
+from kafka_replication.infra.local.artifacts import ensure
+from kafka_replication.infra.stack.settings import read_settings, stack_file
 from tests.repository import STACKS
 
 pytestmark = pytest.mark.process

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from pulumi import automation
 
-from infra.deploy.engine.failures import engine_failure
-from infra.kubernetes.api import ApiError, KubernetesApi, Reference
-from infra.local.endpoints import Endpoints
-from infra.local.provider.servicer import serve
+from kafka_replication.infra.deploy.engine.failures import engine_failure
+from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi, Reference
+from kafka_replication.infra.local.endpoints import Endpoints
+from kafka_replication.infra.local.provider.servicer import serve
 from tests.infra.provider.programs import (
     NAMESPACE,
     OLD_GROUP,

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from infra.local.provider.manifests import UNKNOWN, Edit, InputChange, InputChanges, compare
+from kafka_replication.infra.local.provider.manifests import UNKNOWN, Edit, InputChange, InputChanges, compare
 
 
 def an_object(kind: str = "KafkaConnect", api_version: str = "kafka.strimzi.io/v1", **fields: Any) -> dict[str, Any]:

@@ -17,10 +17,10 @@ from pulumi import automation
 from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc
 from rich.console import Console
 
-from infra.deploy.engine.stack import pending_creates
-from infra.local.artifacts import ensure
-from infra.local.provider.operations import Operations
-from infra.local.provider.servicer import KubernetesProvider
+from kafka_replication.infra.deploy.engine.stack import pending_creates
+from kafka_replication.infra.local.artifacts import ensure
+from kafka_replication.infra.local.provider.operations import Operations
+from kafka_replication.infra.local.provider.servicer import KubernetesProvider
 from tests.infra.provider.programs import engine_environment, engine_options
 
 pytestmark = pytest.mark.process

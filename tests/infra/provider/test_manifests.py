@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from infra.kubernetes.api import Reference
-from infra.local.provider import manifests
+from kafka_replication.infra.kubernetes.api import Reference
+from kafka_replication.infra.local.provider import manifests
 
 
 def a_secret(**fields: Any) -> dict[str, Any]:

@@ -10,11 +10,11 @@ import grpc
 import pytest
 from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc
 
-from components.contract.problems import CannotRunError
-from infra.kubernetes.api import KubernetesApi, Object, Reference
-from infra.local.endpoints import Endpoints
-from infra.local.environment import provider_process
-from infra.local.provider.manifests import encode
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.kubernetes.api import KubernetesApi, Object, Reference
+from kafka_replication.infra.local.endpoints import Endpoints
+from kafka_replication.infra.local.environment import provider_process
+from kafka_replication.infra.local.provider.manifests import encode
 from tests.local.promoting import held
 from tests.repository import ROOT
 
@@ -30,7 +30,7 @@ CONNECTOR: Object = {
 PROGRAM = """
 import sys
 from pathlib import Path
-from infra.local.environment import provider_process
+from kafka_replication.infra.local.environment import provider_process
 with provider_process(Path(sys.argv[1]), patch_force=False) as port:
     print(port, flush=True)
     sys.stdin.read()

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from infra.local.provider import manifests
-from infra.local.provider.servicer import kind_of_urn, problems
+from kafka_replication.infra.local.provider import manifests
+from kafka_replication.infra.local.provider.servicer import kind_of_urn, problems
 
 URN = "urn:pulumi:dev::replication::kubernetes:core/v1:ConfigMap::a"
 

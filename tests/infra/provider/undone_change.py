@@ -17,11 +17,11 @@ from pulumi import automation
 from pulumi.runtime.proto import provider_pb2_grpc
 from rich.console import Console
 
-from infra.deploy.engine.failures import engine_failure
-from infra.kubernetes.api import Object, Reference, reference
-from infra.local.artifacts import ensure
-from infra.local.provider.operations import OperationError, Operations
-from infra.local.provider.servicer import KubernetesProvider
+from kafka_replication.infra.deploy.engine.failures import engine_failure
+from kafka_replication.infra.kubernetes.api import Object, Reference, reference
+from kafka_replication.infra.local.artifacts import ensure
+from kafka_replication.infra.local.provider.operations import OperationError, Operations
+from kafka_replication.infra.local.provider.servicer import KubernetesProvider
 from tests.infra.provider.programs import engine_environment, engine_options
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import yaml
 
-from infra.review.bases import Base
-from infra.review.comparison import Comparison, compare_stacks
+from kafka_replication.infra.review.bases import Base
+from kafka_replication.infra.review.comparison import Comparison, compare_stacks
 from tests.builders import a_topology
 from tests.infra.stacks import write_stack
 

@@ -4,8 +4,8 @@ import copy
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from components.render.planned_objects import Manifest
-from infra.review.snapshots import Snapshot
+from kafka_replication.components.render.planned_objects import Manifest
+from kafka_replication.infra.review.snapshots import Snapshot
 
 PULUMI = "pulumi-kubernetes-1a2b3c4d"
 Edit = Callable[[dict[str, Manifest]], None]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from infra.review.acls import (
+from kafka_replication.infra.review.acls import (
     acl_commands,
     acl_documents,
     acl_phrase,
@@ -19,7 +19,7 @@ from infra.review.acls import (
     validations_without_user,
     widest_grants,
 )
-from infra.stack.settings import StackSettings, read_settings
+from kafka_replication.infra.stack.settings import StackSettings, read_settings
 from tests.builders import a_cluster, a_flow, a_topology
 from tests.infra.stacks import write_stack
 

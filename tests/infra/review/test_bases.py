@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from components.contract.problems import CannotRunError, ReplicationError
-from infra.review.bases import Base, open_base
-from infra.review.comparison import Comparison, compare_stacks
-from infra.review.render import rendered_files, write_files
-from infra.stack.settings import read_settings
+from kafka_replication.components.contract.problems import CannotRunError, ReplicationError
+from kafka_replication.infra.review.bases import Base, open_base
+from kafka_replication.infra.review.comparison import Comparison, compare_stacks
+from kafka_replication.infra.review.render import rendered_files, write_files
+from kafka_replication.infra.stack.settings import read_settings
 from tests.builders import a_flow, a_topology
 from tests.infra.review.changes import written
 from tests.infra.stacks import write_stack

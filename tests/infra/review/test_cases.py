@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from components.changes.effect import Impact
-from infra.review.advice import ADVICE
-from infra.review.reports import field_lines
+from kafka_replication.components.changes.effect import Impact
+from kafka_replication.infra.review.advice import ADVICE
+from kafka_replication.infra.review.reports import field_lines
 from tests.infra.review.changes import compared
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*.yaml"))

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from components.changes.effect import Impact
-from components.contract.temporary_states import ANNOTATION, TemporaryState, annotation_value
-from components.render.planned_objects import Manifest
-from infra.review.comparison import compare
-from infra.review.live_comparison import Running, running, with_known_contents
-from infra.review.snapshots import Snapshot, current_snapshot
+from kafka_replication.components.changes.effect import Impact
+from kafka_replication.components.contract.temporary_states import ANNOTATION, TemporaryState, annotation_value
+from kafka_replication.components.render.planned_objects import Manifest
+from kafka_replication.infra.review.comparison import compare
+from kafka_replication.infra.review.live_comparison import Running, running, with_known_contents
+from kafka_replication.infra.review.snapshots import Snapshot, current_snapshot
 from tests.infra.review.changes import written
 from tests.infra.review.served import Edit, an_entry, by_hand, in_cluster
 

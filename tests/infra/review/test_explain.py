@@ -11,10 +11,17 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from components.contract.problems import CannotRunError
-from infra.commands import app as cli
-from infra.review.explain import Explanation, Reader, as_json, explanation, print_explanation, print_property
-from infra.stack.settings import read_settings
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.commands import app as cli
+from kafka_replication.infra.review.explain import (
+    Explanation,
+    Reader,
+    as_json,
+    explanation,
+    print_explanation,
+    print_property,
+)
+from kafka_replication.infra.stack.settings import read_settings
 from tests.builders import a_cluster, a_flow, a_topology
 from tests.infra.stacks import write_stack
 from tests.repository import ROOT
@@ -146,8 +153,8 @@ def test_kafkas_defaults_are_shown_only_on_request(tmp_path: Path) -> None:
 
 def test_the_explained_values_are_the_rendered_values(tmp_path: Path) -> None:
     """Otherwise `explain` would describe a configuration other than the deployed one."""
-    from components.flows.resolved import resolve_flows
-    from components.render.kafka_connectors import connector_config
+    from kafka_replication.components.flows.resolved import resolve_flows
+    from kafka_replication.components.render.kafka_connectors import connector_config
 
     settings = read_settings("test", write_stack(tmp_path, a_topology(a_flow(tuning={"preset": "latency"}))))
     (resolved,) = resolve_flows(settings.topology, None, {})
@@ -255,6 +262,6 @@ def test_the_command_prints_json() -> None:
 
 @pytest.mark.process
 def test_explaining_loads_neither_pulumi_nor_spark() -> None:
-    code = "import sys, infra.review.explain, infra.review.explain; print({'pulumi', 'pyspark'} & set(sys.modules))"
+    code = "import sys, kafka_replication.infra.review.explain; print({'pulumi', 'pyspark'} & set(sys.modules))"
     answer = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert answer.stdout.strip() == "set()"

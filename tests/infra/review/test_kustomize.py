@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import yaml
 
-from components.flows.resolved import config_values
-from infra.review.render import rendered_files, write_files
-from infra.stack.settings import StackSettings, read_settings, stack_names
+from kafka_replication.components.flows.resolved import config_values
+from kafka_replication.infra.review.render import rendered_files, write_files
+from kafka_replication.infra.stack.settings import StackSettings, read_settings, stack_names
 from tests.builders import a_cluster, a_flow, a_topology
 from tests.go_programs import KUSTOMIZE, go_program
 from tests.infra.stacks import write_stack

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from components.render.planned_objects import MANAGED_BY, PART_OF, Manifest
-from infra.review.drift import Territory, undeleted_replications
+from kafka_replication.components.render.planned_objects import MANAGED_BY, PART_OF, Manifest
+from kafka_replication.infra.review.drift import Territory, undeleted_replications
 
 OWN = Territory(frozenset({"orders"}), frozenset({"west:9092"}))
 EAST = Territory(frozenset({"audit"}), frozenset({"east:9092"}))

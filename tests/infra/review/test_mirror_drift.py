@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from components.contract.temporary_states import ANNOTATION, TemporaryState, annotation_value
-from components.render.planned_objects import Manifest
-from infra.review.comparison import Drift, compare
-from infra.review.live_comparison import Running, running
-from infra.review.snapshots import Snapshot, current_snapshot
+from kafka_replication.components.contract.temporary_states import ANNOTATION, TemporaryState, annotation_value
+from kafka_replication.components.render.planned_objects import Manifest
+from kafka_replication.infra.review.comparison import Drift, compare
+from kafka_replication.infra.review.live_comparison import Running, running
+from kafka_replication.infra.review.snapshots import Snapshot, current_snapshot
 from tests.builders import a_cluster
 from tests.infra.review.changes import written
 from tests.infra.review.served import by_hand, in_cluster

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from components.changes.effect import Impact
-from components.render.planned_objects import Manifest
-from infra.review.comparison import Drift, compare
-from infra.review.drift import by_flow, mended_by_gitops, validated
-from infra.review.live_comparison import running
-from infra.review.snapshots import Snapshot, current_snapshot
+from kafka_replication.components.changes.effect import Impact
+from kafka_replication.components.render.planned_objects import Manifest
+from kafka_replication.infra.review.comparison import Drift, compare
+from kafka_replication.infra.review.drift import by_flow, mended_by_gitops, validated
+from kafka_replication.infra.review.live_comparison import running
+from kafka_replication.infra.review.snapshots import Snapshot, current_snapshot
 from tests.infra.review.changes import written
 from tests.infra.review.served import in_cluster
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from components.render.deployments import flow_objects
-from infra.review.object_changes import ChangeKind, FieldChange, field_changes, object_changes
-from infra.review.snapshots import Objects
+from kafka_replication.components.render.deployments import flow_objects
+from kafka_replication.infra.review.object_changes import ChangeKind, FieldChange, field_changes, object_changes
+from kafka_replication.infra.review.snapshots import Objects
 from tests.builders import a_resolved_flow
 
 

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 import yaml
 
-from components.contract.problems import CannotRunError
-from components.render.deployments import flow_objects
-from infra.review.render import rendered_files, write_files
-from infra.stack.settings import read_settings
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.render.deployments import flow_objects
+from kafka_replication.infra.review.render import rendered_files, write_files
+from kafka_replication.infra.stack.settings import read_settings
 from tests.builders import a_cluster, a_flow, a_resolved_flow, a_topology
 from tests.infra.stacks import write_stack
 

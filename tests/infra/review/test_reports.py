@@ -11,12 +11,12 @@ from jsonschema import validate
 from rich.console import Console
 from rich.text import Text
 
-from components.changes.effect import Impact
-from infra.review.advice import advice
-from infra.review.comment import as_markdown
-from infra.review.comparison import Comparison
-from infra.review.object_changes import ChangeKind, FieldChange, ObjectChange
-from infra.review.reports import as_json, field_lines, field_text, print_comparisons, value_text
+from kafka_replication.components.changes.effect import Impact
+from kafka_replication.infra.review.advice import advice
+from kafka_replication.infra.review.comment import as_markdown
+from kafka_replication.infra.review.comparison import Comparison
+from kafka_replication.infra.review.object_changes import ChangeKind, FieldChange, ObjectChange
+from kafka_replication.infra.review.reports import as_json, field_lines, field_text, print_comparisons, value_text
 from tests.commands import replicate
 from tests.infra.review.changes import compared, written
 

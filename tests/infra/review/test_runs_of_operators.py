@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from typing import cast
 
-from components.render.planned_objects import OURS, Manifest
-from components.render.validation_jobs import API_VERSION
-from infra.kubernetes.api import KubernetesApi, Object, Reference
-from infra.review.live_comparison import read_objects
-from infra.review.snapshots import Snapshot
+from kafka_replication.components.render.planned_objects import OURS, Manifest
+from kafka_replication.components.render.validation_jobs import API_VERSION
+from kafka_replication.infra.kubernetes.api import KubernetesApi, Object, Reference
+from kafka_replication.infra.review.live_comparison import read_objects
+from kafka_replication.infra.review.snapshots import Snapshot
 
 LABELS = {"app.kubernetes.io/managed-by": "kafka-replication", "app.kubernetes.io/part-of": "orders"}
 

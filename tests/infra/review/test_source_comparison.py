@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from components.contract.problems import CannotRunError
-from infra.commands.app import app
-from infra.onboard.importing.deployment_changes import changes_of_imports
-from infra.onboard.importing.reading import read_objects
-from infra.onboard.importing.topologies import imported_topologies
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.commands.app import app
+from kafka_replication.infra.onboard.importing.deployment_changes import changes_of_imports
+from kafka_replication.infra.onboard.importing.reading import read_objects
+from kafka_replication.infra.onboard.importing.topologies import imported_topologies
 from tests.infra.onboard.importing.resources import CASES, edited
 from tests.infra.readmes import shown
 

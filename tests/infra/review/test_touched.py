@@ -5,8 +5,8 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from infra.review.bases import changed_paths, read_topologies, touched_stacks, touches_program
-from infra.stack.settings import stack_names
+from kafka_replication.infra.review.bases import changed_paths, read_topologies, touched_stacks, touches_program
+from kafka_replication.infra.stack.settings import stack_names
 from tests.infra.stacks import write_stack
 from tests.repository import STACKS
 

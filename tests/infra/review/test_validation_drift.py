@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from components.changes.effect import Impact
-from components.contract.problems import CannotRunError
-from components.contract.report import CheckOutcome, error, fail, note
-from components.render.planned_objects import Manifest
-from infra.review.comparison import Drift
-from infra.review.drift import by_flow, topic_drift
+from kafka_replication.components.changes.effect import Impact
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.contract.report import CheckOutcome, error, fail, note
+from kafka_replication.components.render.planned_objects import Manifest
+from kafka_replication.infra.review.comparison import Drift
+from kafka_replication.infra.review.drift import by_flow, topic_drift
 
 
 def published(report: str, verdict: str = "pass") -> Manifest:

@@ -6,14 +6,14 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from components.contract.problems import CannotRunError, ReplicationError
-from infra.local import environment as local_environment
-from infra.local import paths
-from infra.local.endpoints import REGIONS, USERS, load_endpoints, password_key, regions_down
-from infra.local.state import PartRecord, State, save_state
-from infra.stack.environment import stack_environment
-from infra.stack.session import OpenStack
-from infra.stack.settings import StackSettings, read_settings
+from kafka_replication.components.contract.problems import CannotRunError, ReplicationError
+from kafka_replication.infra.local import environment as local_environment
+from kafka_replication.infra.local import paths
+from kafka_replication.infra.local.endpoints import REGIONS, USERS, load_endpoints, password_key, regions_down
+from kafka_replication.infra.local.state import PartRecord, State, save_state
+from kafka_replication.infra.stack.environment import stack_environment
+from kafka_replication.infra.stack.session import OpenStack
+from kafka_replication.infra.stack.settings import StackSettings, read_settings
 from tests.builders import a_cluster, a_topology
 from tests.infra.stacks import write_stack
 from tests.repository import STACKS

@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from components.checks.listed_names import ClusterNames
-from components.clients.login import Purpose, client_config
-from components.contract.parameters import ClusterParameters, CredentialReference
-from components.contract.problems import CannotRunError
-from components.render.job_parameters import flow_parameters
-from infra.commands.app import app
-from infra.stack.listed_names import listed_problems, read_names, refuse_unknown, selection_lines
-from infra.stack.settings import read_settings
+from kafka_replication.components.checks.listed_names import ClusterNames
+from kafka_replication.components.clients.login import Purpose, client_config
+from kafka_replication.components.contract.parameters import ClusterParameters, CredentialReference
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.render.job_parameters import flow_parameters
+from kafka_replication.infra.commands.app import app
+from kafka_replication.infra.stack.listed_names import listed_problems, read_names, refuse_unknown, selection_lines
+from kafka_replication.infra.stack.settings import read_settings
 from tests.builders import a_cluster, a_flow, a_resolved_flow, a_topology
 from tests.infra.stacks import write_stack
 

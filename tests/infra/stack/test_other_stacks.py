@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from infra.stack.stack_checks import problems_of_stack
+from kafka_replication.infra.stack.stack_checks import problems_of_stack
 from tests.builders import a_cluster, a_flow, a_topology
 
 WEST: dict[str, Any] = {"topology": "prod", "region": "us-west-2", "kubernetes:context": "west"}

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from components.contract.problems import CannotRunError
-from infra.commands.app import app
-from infra.stack.project import Project, find_project, read_project
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.commands.app import app
+from kafka_replication.infra.stack.project import Project, find_project, read_project
 from tests.infra.stacks import write_stack
 
 

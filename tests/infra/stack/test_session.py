@@ -9,22 +9,22 @@ from typing import Any, cast
 
 import pytest
 
-from components.checks.listed_names import ClusterNames
-from components.clients.login import ClientConfig, Purpose
-from components.clients.reader import KafkaReader
-from components.clients.writer import GroupWriter, TopicAcls
-from components.contract.parameters import ClusterParameters
-from components.contract.problems import CannotRunError
-from components.kafka.positions import TopicPartition
-from components.render.deployments import deployments
-from infra.kubernetes.api import KubernetesApi, Object, Reference, reference
-from infra.operate.flow_access import open_flow
-from infra.operate.move.failover import Failover
-from infra.operate.move.fence import FencedFailover
-from infra.operate.status.look import look
-from infra.stack.listed_names import names_in_clusters
-from infra.stack.session import OpenStack
-from infra.stack.settings import StackSettings, read_settings
+from kafka_replication.components.checks.listed_names import ClusterNames
+from kafka_replication.components.clients.login import ClientConfig, Purpose
+from kafka_replication.components.clients.reader import KafkaReader
+from kafka_replication.components.clients.writer import GroupWriter, TopicAcls
+from kafka_replication.components.contract.parameters import ClusterParameters
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.kafka.positions import TopicPartition
+from kafka_replication.components.render.deployments import deployments
+from kafka_replication.infra.kubernetes.api import KubernetesApi, Object, Reference, reference
+from kafka_replication.infra.operate.flow_access import open_flow
+from kafka_replication.infra.operate.move.failover import Failover
+from kafka_replication.infra.operate.move.fence import FencedFailover
+from kafka_replication.infra.operate.status.look import look
+from kafka_replication.infra.stack.listed_names import names_in_clusters
+from kafka_replication.infra.stack.session import OpenStack
+from kafka_replication.infra.stack.settings import StackSettings, read_settings
 from tests.builders import a_cluster, a_flow, a_topology
 from tests.components.clients.brokers import Cluster, Reader
 from tests.infra.operate.move.night import Acls, Operator, Writer, a_call

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 import yaml
 
-from components.contract.problems import CannotRunError, ReplicationError
-from infra.stack.settings import read_settings, stack_names
-from infra.stack.stack_checks import problems
+from kafka_replication.components.contract.problems import CannotRunError, ReplicationError
+from kafka_replication.infra.stack.settings import read_settings, stack_names
+from kafka_replication.infra.stack.stack_checks import problems
 from tests.builders import a_cluster, a_flow, a_topology
 from tests.infra.stacks import write_stack
 

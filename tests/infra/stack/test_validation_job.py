@@ -8,13 +8,13 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from components.contract.problems import Problem, ReplicationError
-from components.contract.spark_conf import SparkSettings
-from infra.commands.app import app
-from infra.stack.session import OpenStack
-from infra.stack.settings import StackSettings, read_settings
-from infra.stack.stack_checks import problems
-from infra.stack.validation_job import (
+from kafka_replication.components.contract.problems import Problem, ReplicationError
+from kafka_replication.components.contract.spark_conf import SparkSettings
+from kafka_replication.infra.commands.app import app
+from kafka_replication.infra.stack.session import OpenStack
+from kafka_replication.infra.stack.settings import StackSettings, read_settings
+from kafka_replication.infra.stack.stack_checks import problems
+from kafka_replication.infra.stack.validation_job import (
     NAMED,
     in_cluster,
     known_time_zones,
@@ -24,7 +24,7 @@ from infra.stack.validation_job import (
     stack_validation,
     why_no_schedule,
 )
-from infra.validate.run import ValidationRun, run_validation
+from kafka_replication.infra.validate.run import ValidationRun, run_validation
 from tests.builders import a_flow, a_topology
 from tests.infra.stacks import write_stack
 from tests.repository import STACKS

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from components.contract.problems import CannotRunError, Problem
-from infra.stack.yaml_files import load_yaml, parse_yaml, place, placed, places_of
+from kafka_replication.components.contract.problems import CannotRunError, Problem
+from kafka_replication.infra.stack.yaml_files import load_yaml, parse_yaml, place, placed, places_of
 
 #: Content of a file -> line and column of the mistake, and the words that describe it.
 MISTAKES: dict[str, tuple[str, str]] = {

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from components.contract.parameters import Parameters
-from components.contract.problems import CannotRunError, ReplicationError
-from infra.stack.settings import read_settings
-from infra.validate.run import ValidationRun
+from kafka_replication.components.contract.parameters import Parameters
+from kafka_replication.components.contract.problems import CannotRunError, ReplicationError
+from kafka_replication.infra.stack.settings import read_settings
+from kafka_replication.infra.validate.run import ValidationRun
 from tests.builders import a_flow, a_topology
 from tests.infra.stacks import write_stack
 from tests.repository import STACKS

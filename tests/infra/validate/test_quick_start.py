@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from infra.machine.jdk import Jdk
-from infra.validate.run import CLASS_PATH_VARIABLES, quick_start
+from kafka_replication.infra.machine.jdk import Jdk
+from kafka_replication.infra.validate.run import CLASS_PATH_VARIABLES, quick_start
 
 JDK = Jdk(Path("/jdk"), 21)
 

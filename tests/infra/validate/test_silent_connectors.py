@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from infra.validate.run import silent_connectors
+from kafka_replication.infra.validate.run import silent_connectors
 
 
 def a_connector(state: str, *tasks: dict[str, Any], **connector: str) -> dict[str, Any]:

@@ -9,11 +9,11 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from components.contract.problems import CannotRunError, ReplicationError
-from infra.commands.app import app
-from infra.stack.settings import KubernetesAccess, read_settings, settings_of_topology
-from infra.validate import run as validation
-from infra.validate.run import ValidationRun
+from kafka_replication.components.contract.problems import CannotRunError, ReplicationError
+from kafka_replication.infra.commands.app import app
+from kafka_replication.infra.stack.settings import KubernetesAccess, read_settings, settings_of_topology
+from kafka_replication.infra.validate import run as validation
+from kafka_replication.infra.validate.run import ValidationRun
 from tests.builders import a_cluster, a_flow, a_topology
 from tests.infra.onboard.importing.resources import FLOW, MIRROR
 from tests.infra.stacks import write_stack

@@ -14,11 +14,11 @@ import yaml
 from kubernetes import config
 from rich.console import Console
 
-from components.contract.problems import CannotRunError
-from infra.kubernetes.access import current_context
-from infra.stack.settings import KubernetesAccess, read_settings
-from infra.validate import run as validation
-from infra.validate.run import ValidationRun, kubernetes_variables, run_validation
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.kubernetes.access import current_context
+from kafka_replication.infra.stack.settings import KubernetesAccess, read_settings
+from kafka_replication.infra.validate import run as validation
+from kafka_replication.infra.validate.run import ValidationRun, kubernetes_variables, run_validation
 from tests.builders import a_topology
 from tests.infra.stacks import write_stack
 
@@ -92,7 +92,7 @@ def test_a_second_validation_of_a_stack_says_that_another_runs_and_leaves_its_pa
     """The first reads its document only once its JVM has started, and would otherwise validate that of the second."""
     monkeypatch.setenv("KUBECONFIG", str(a_kubeconfig(tmp_path)))
     monkeypatch.setattr(validation, "find_jdk", lambda: SimpleNamespace(home=tmp_path))
-    monkeypatch.setattr("infra.machine.toolchain.ensure_jars", lambda *_: tmp_path)
+    monkeypatch.setattr("kafka_replication.infra.machine.toolchain.ensure_jars", lambda *_: tmp_path)
     monkeypatch.setattr(validation, "quick_start", lambda *_: {})
     monkeypatch.setattr(validation, "_about_connectors", lambda *_: [])
     for name in ("orders", "ledger"):

@@ -8,9 +8,9 @@ import pytest
 from kubernetes import client, config
 from pyspark.sql import SparkSession
 
-from infra.local.endpoints import Endpoints
-from infra.local.traffic import consume_to, create_topics, make_example_traffic, produce
-from infra.stack.settings import read_settings
+from kafka_replication.infra.local.endpoints import Endpoints
+from kafka_replication.infra.local.traffic import consume_to, create_topics, make_example_traffic, produce
+from kafka_replication.infra.stack.settings import read_settings
 from tests.local.flows import Deployed, grant_mirror, write_edited
 
 LEDGER_NAMESPACE = "mirror-ledger"

@@ -22,23 +22,23 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its stubs d
     ResourceType,
 )
 
-from components.contract.parameters import FlowParameters, Parameters
-from components.contract.report import CheckName, CheckOutcome, FlowOutcome, Verdict
-from components.kafka.acls import CLUSTER_NAME
-from components.render.acls import Acl, flow_acls, merged_acls
-from infra.local.acls import apply_acls, bindings
-from infra.local.endpoints import ADMIN, MIRROR, VALIDATOR, Region
-from infra.local.parts.part import java_command
-from infra.local.traffic import create_topics, end_offsets, produce
-from infra.machine import toolchain
-from infra.machine.jdk import find_jdk
-from infra.machine.waiting import wait_for
-from infra.review.acls import acl_commands, stack_acls
-from spark.checks import access
-from spark.command_line import chosen_flows
-from spark.read.credentials import resolver
-from spark.read.flows import open_flow
-from spark.read.sessions import SessionOptions, spark_jvm
+from kafka_replication.components.contract.parameters import FlowParameters, Parameters
+from kafka_replication.components.contract.report import CheckName, CheckOutcome, FlowOutcome, Verdict
+from kafka_replication.components.kafka.acls import CLUSTER_NAME
+from kafka_replication.components.render.acls import Acl, flow_acls, merged_acls
+from kafka_replication.infra.local.acls import apply_acls, bindings
+from kafka_replication.infra.local.endpoints import ADMIN, MIRROR, VALIDATOR, Region
+from kafka_replication.infra.local.parts.part import java_command
+from kafka_replication.infra.local.traffic import create_topics, end_offsets, produce
+from kafka_replication.infra.machine import toolchain
+from kafka_replication.infra.machine.jdk import find_jdk
+from kafka_replication.infra.machine.waiting import wait_for
+from kafka_replication.infra.review.acls import acl_commands, stack_acls
+from kafka_replication.spark.checks import access
+from kafka_replication.spark.command_line import chosen_flows
+from kafka_replication.spark.read.credentials import resolver
+from kafka_replication.spark.read.flows import open_flow
+from kafka_replication.spark.read.sessions import SessionOptions, spark_jvm
 from tests.local.flows import ARRIVAL_SECONDS, Deployed, check_named, outcome_text, source_acls
 from tests.local.observed import expect_records
 

@@ -10,15 +10,15 @@ import psutil
 import pytest
 from kubernetes import client, watch
 
-from components.render.kafka_connectors import replication_config_map
-from infra.deploy.engine import deployment
-from infra.local.parts import operator as operator_part
-from infra.local.state import load_state
-from infra.machine.waiting import NotYetError, wait_for
-from infra.review.comparison import Comparison, Drift
-from infra.review.drift import running_otherwise
-from infra.review.live_comparison import compare_with_cluster
-from infra.stack.session import OpenStack
+from kafka_replication.components.render.kafka_connectors import replication_config_map
+from kafka_replication.infra.deploy.engine import deployment
+from kafka_replication.infra.local.parts import operator as operator_part
+from kafka_replication.infra.local.state import load_state
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.infra.review.comparison import Comparison, Drift
+from kafka_replication.infra.review.drift import running_otherwise
+from kafka_replication.infra.review.live_comparison import compare_with_cluster
+from kafka_replication.infra.stack.session import OpenStack
 from tests.local.flows import ARRIVAL_SECONDS, READY_SECONDS, Deployed
 
 _STRIMZI = ("kafka.strimzi.io", "v1")

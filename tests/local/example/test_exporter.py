@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from subprocess import Popen
 
-from infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 from tests.exporting import exporter, scrape
 from tests.infra.operate.status.exported import values
 from tests.local.example.test_status import suspended

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from components.render.acls import Acl
-from infra.local.acls import apply_acls
-from infra.local.traffic import create_topics, produce
-from infra.machine.waiting import wait_for
+from kafka_replication.components.render.acls import Acl
+from kafka_replication.infra.local.acls import apply_acls
+from kafka_replication.infra.local.traffic import create_topics, produce
+from kafka_replication.infra.machine.waiting import wait_for
 from tests.local.example.test_interventions import replicate
 from tests.local.flows import ARRIVAL_SECONDS, Deployed
 from tests.local.moving import forget, read_on, stand_at

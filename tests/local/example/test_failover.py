@@ -8,10 +8,10 @@ from threading import Event, Thread
 
 import pytest
 
-from infra.local.endpoints import Region
-from infra.local.parts import operator as operator_part
-from infra.local.traffic import create_topics, end_offsets, produce
-from infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.infra.local.endpoints import Region
+from kafka_replication.infra.local.parts import operator as operator_part
+from kafka_replication.infra.local.traffic import create_topics, end_offsets, produce
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 from tests.local.example.test_interventions import replicate
 from tests.local.flows import ARRIVAL_SECONDS, Deployed, kill
 from tests.local.moving import fail_over, failover_command, forget, read_on, skipped_and_again, stand_at

@@ -7,13 +7,13 @@ from threading import Event, Thread
 import pytest
 from confluent_kafka import Producer
 
-from components.contract.problems import CannotRunError
-from components.kafka.acls import CLUSTER_NAME
-from components.render.acls import Acl
-from infra.local.acls import apply_acls, bindings
-from infra.local.endpoints import ADMIN, Region
-from infra.local.traffic import create_topics, produce
-from infra.machine.waiting import wait_for
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.kafka.acls import CLUSTER_NAME
+from kafka_replication.components.render.acls import Acl
+from kafka_replication.infra.local.acls import apply_acls, bindings
+from kafka_replication.infra.local.endpoints import ADMIN, Region
+from kafka_replication.infra.local.traffic import create_topics, produce
+from kafka_replication.infra.machine.waiting import wait_for
 from tests.local.example.test_access import granted, revoke
 from tests.local.example.test_failover import ends_of, expect_all, killed_at, resumed
 from tests.local.flows import ARRIVAL_SECONDS, Deployed

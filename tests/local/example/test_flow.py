@@ -6,13 +6,13 @@ import httpx
 import pytest
 from kubernetes import client
 
-from components.render.connections import secrets_read
-from infra.deploy.engine import deployment
-from infra.local.parts import operator as operator_part
-from infra.stack.listed_names import names_in_clusters
-from infra.stack.project import local_folder
-from infra.stack.session import OpenStack
-from infra.validate.run import ValidationRun
+from kafka_replication.components.render.connections import secrets_read
+from kafka_replication.infra.deploy.engine import deployment
+from kafka_replication.infra.local.parts import operator as operator_part
+from kafka_replication.infra.stack.listed_names import names_in_clusters
+from kafka_replication.infra.stack.project import local_folder
+from kafka_replication.infra.stack.session import OpenStack
+from kafka_replication.infra.validate.run import ValidationRun
 from tests.local.flows import Deployed
 
 

@@ -4,10 +4,10 @@ import pytest
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from components.contract.report import FlowOutcome, Verdict
-from infra.local.endpoints import ADMIN, APP
-from infra.local.traffic import create_topics, end_offsets, make_example_traffic, produce
-from infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.components.contract.report import FlowOutcome, Verdict
+from kafka_replication.infra.local.endpoints import ADMIN, APP
+from kafka_replication.infra.local.traffic import create_topics, end_offsets, make_example_traffic, produce
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 from tests.commits import commit
 from tests.local.flows import ARRIVAL_SECONDS, Deployed, check_named, outcome_text
 from tests.local.observed import expect_records

@@ -1,10 +1,10 @@
 """`replicate pause`, `resume` and `restart` on the running flow: what they change, and how that is reported."""
 
-from infra.kubernetes.secret_readers import READ_SECRETS
-from infra.machine.waiting import wait_for
-from infra.operate.status.look import look
-from infra.review.live_comparison import compare_with_cluster
-from infra.stack.session import OpenStack
+from kafka_replication.infra.kubernetes.secret_readers import READ_SECRETS
+from kafka_replication.infra.machine.waiting import wait_for
+from kafka_replication.infra.operate.status.look import look
+from kafka_replication.infra.review.live_comparison import compare_with_cluster
+from kafka_replication.infra.stack.session import OpenStack
 from tests import commands
 from tests.commands import Answer
 from tests.local.flows import ARRIVAL_SECONDS, Deployed

@@ -6,14 +6,14 @@ from typing import Any
 import yaml
 from rich.console import Console
 
-from components.contract.report import Verdict
-from infra.deploy.engine import deployment
-from infra.local import stack
-from infra.local.parts import operator as operator_part
-from infra.local.state import load_state
-from infra.local.traffic import make_example_traffic
-from infra.machine.waiting import wait_for
-from infra.stack.settings import read_settings
+from kafka_replication.components.contract.report import Verdict
+from kafka_replication.infra.deploy.engine import deployment
+from kafka_replication.infra.local import stack
+from kafka_replication.infra.local.parts import operator as operator_part
+from kafka_replication.infra.local.state import load_state
+from kafka_replication.infra.local.traffic import make_example_traffic
+from kafka_replication.infra.machine.waiting import wait_for
+from kafka_replication.infra.stack.settings import read_settings
 from tests.local.flows import ARRIVAL_SECONDS, READY_SECONDS, Deployed, kill, outcome_text
 from tests.local.observed import Watch, expect_records
 

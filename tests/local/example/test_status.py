@@ -12,17 +12,17 @@ import psutil
 import pytest
 from confluent_kafka.admin import AdminClient
 
-from components.contract.report import Report, Verdict
-from infra.deploy.engine import deployment
-from infra.local.endpoints import APP
-from infra.local.state import load_state
-from infra.local.traffic import end_offsets
-from infra.machine.waiting import NotYetError, wait_for
-from infra.operate.status.flow_status import FlowStatus
-from infra.operate.status.look import look
-from infra.operate.status.text import flow_lines
-from infra.stack.session import OpenStack
-from spark.report.publish import publish
+from kafka_replication.components.contract.report import Report, Verdict
+from kafka_replication.infra.deploy.engine import deployment
+from kafka_replication.infra.local.endpoints import APP
+from kafka_replication.infra.local.state import load_state
+from kafka_replication.infra.local.traffic import end_offsets
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.infra.operate.status.flow_status import FlowStatus
+from kafka_replication.infra.operate.status.look import look
+from kafka_replication.infra.operate.status.text import flow_lines
+from kafka_replication.infra.stack.session import OpenStack
+from kafka_replication.spark.report.publish import publish
 from tests.local.flows import ARRIVAL_SECONDS, READY_SECONDS, Deployed, outcome_text
 from tests.repository import ROOT
 
@@ -34,7 +34,7 @@ _FAILING = {"transforms": "hoist", "transforms.hoist.type": _HOIST, "transforms.
 
 def replicate_status(deployed: Deployed, *options: str) -> "subprocess.CompletedProcess[str]":
     """The command as a user calls it, in a pipe."""
-    code = "from infra.commands.app import main; main()"
+    code = "from kafka_replication.infra.commands.app import main; main()"
     command = ["-c", code, "status", "local", "--stacks", str(deployed.settings.stacks), *options]
     return subprocess.run(
         [sys.executable, *command], cwd=ROOT, capture_output=True, text=True, timeout=WITHIN_SECONDS, check=False

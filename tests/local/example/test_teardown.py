@@ -4,9 +4,9 @@ from typing import Any
 
 from kubernetes import client
 
-from infra.deploy.engine import deployment
-from infra.local.parts import operator as operator_part
-from infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.infra.deploy.engine import deployment
+from kafka_replication.infra.local.parts import operator as operator_part
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 from tests.local.flows import ARRIVAL_SECONDS, Deployed
 
 

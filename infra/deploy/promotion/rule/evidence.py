@@ -7,20 +7,27 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from components.contract.problems import CannotRunError, Problem
-from components.contract.published_verdict import config_map_name, entries, read_verdict
-from components.flows.expansion import expand
-from components.flows.operators import REPLICATING_KINDS, strimzi
-from components.flows.resolved import ResolvedFlow, flow_digest, model_digest
-from components.render.planned_objects import OURS
-from components.topology.model import Topology
-from infra.deploy.promotion.rule.plan import evidence_name, predecessors, read_plan
-from infra.deploy.promotion.rule.rules import PASS, CheckResult, FlowProof, FlowState, StackState, reasons_against
-from infra.stack.environment import stack_environment
-from infra.stack.settings import StackSettings, read_settings
+from kafka_replication.components.contract.problems import CannotRunError, Problem
+from kafka_replication.components.contract.published_verdict import config_map_name, entries, read_verdict
+from kafka_replication.components.flows.expansion import expand
+from kafka_replication.components.flows.operators import REPLICATING_KINDS, strimzi
+from kafka_replication.components.flows.resolved import ResolvedFlow, flow_digest, model_digest
+from kafka_replication.components.render.planned_objects import OURS
+from kafka_replication.components.topology.model import Topology
+from kafka_replication.infra.deploy.promotion.rule.plan import evidence_name, predecessors, read_plan
+from kafka_replication.infra.deploy.promotion.rule.rules import (
+    PASS,
+    CheckResult,
+    FlowProof,
+    FlowState,
+    StackState,
+    reasons_against,
+)
+from kafka_replication.infra.stack.environment import stack_environment
+from kafka_replication.infra.stack.settings import StackSettings, read_settings
 
 if TYPE_CHECKING:
-    from infra.kubernetes.api import Object
+    from kafka_replication.infra.kubernetes.api import Object
 
 #: Worst first: a failed check outweighs one that could not run.
 _VERDICTS = ("fail", "error", PASS)
@@ -144,7 +151,7 @@ class StackCluster:
     def __init__(self, settings: StackSettings) -> None:
         self._settings = settings
         # Loading a client takes longer than the rest of the program.
-        from infra.kubernetes.access import api_client
+        from kafka_replication.infra.kubernetes.access import api_client
 
         self._api = api_client(settings, stack_environment(settings).kubernetes_access())
 
@@ -163,7 +170,7 @@ class StackCluster:
 
     def _items(self, kind: str, namespace: str) -> "list[Object]":
         """Our objects of one kind; none if the cluster does not have the kind."""
-        from infra.kubernetes.api import ApiError
+        from kafka_replication.infra.kubernetes.api import ApiError
 
         version = strimzi(self._settings.topology.strimzi).api_version
         with self._asking(f"{kind} of namespace {namespace}"):
@@ -183,7 +190,7 @@ class StackCluster:
 
     def record(self, evidence: Evidence, namespace: str) -> None:
         """Write the evidence, replacing earlier evidence; creates the namespace if it is missing."""
-        from infra.kubernetes.api import Reference
+        from kafka_replication.infra.kubernetes.api import Reference
 
         item = evidence_config_map(evidence, namespace)
         name = item["metadata"]["name"]
@@ -197,7 +204,7 @@ class StackCluster:
                 self._api.replace(item)
 
     def _config_map(self, name: str, namespace: str) -> Mapping[str, str] | None:
-        from infra.kubernetes.api import Reference
+        from kafka_replication.infra.kubernetes.api import Reference
 
         with self._asking(f"configmap {namespace}/{name}"):
             config_map = self._api.get(Reference("v1", "ConfigMap", namespace, name))
@@ -207,7 +214,7 @@ class StackCluster:
         return f"stack {self._settings.stack}, {what}"
 
     def _asking(self, where: str) -> AbstractContextManager[None]:
-        from infra.kubernetes.access import asking_kubernetes
+        from kafka_replication.infra.kubernetes.access import asking_kubernetes
 
         return asking_kubernetes(
             self._where(where),
@@ -232,7 +239,7 @@ def proof_of(data: Mapping[str, str]) -> FlowProof:
 
 def spec_change(item: "Object") -> SpecChange:
     """Return who last wrote the spec, and when. Status, labels and annotations do not change what is replicated."""
-    from infra.kubernetes.managed_fields import newest_writer
+    from kafka_replication.infra.kubernetes.managed_fields import newest_writer
 
     writer = newest_writer(item, "spec")
     if writer is None or not writer.since:

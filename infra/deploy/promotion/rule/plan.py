@@ -8,13 +8,19 @@ from pathlib import Path
 
 from pydantic import Field
 
-from components.contract.problems import CannotRunError, Problem, ReplicationError, raise_errors, warning
-from components.topology.clusters import Model, is_label, is_subdomain
-from components.topology.model import schema_text
-from components.topology.parsing import parse_model
-from components.topology.partial_topology import without_mistakes
-from infra.stack.settings import stack_names, topologies_of_clusters
-from infra.stack.yaml_files import load_yaml, placed, shown
+from kafka_replication.components.contract.problems import (
+    CannotRunError,
+    Problem,
+    ReplicationError,
+    raise_errors,
+    warning,
+)
+from kafka_replication.components.topology.clusters import Model, is_label, is_subdomain
+from kafka_replication.components.topology.model import schema_text
+from kafka_replication.components.topology.parsing import parse_model
+from kafka_replication.components.topology.partial_topology import without_mistakes
+from kafka_replication.infra.stack.settings import stack_names, topologies_of_clusters
+from kafka_replication.infra.stack.yaml_files import load_yaml, placed, shown
 
 FILE_NAME = "promotion.yaml"
 _PREFIX = "promotion-"

@@ -6,9 +6,15 @@ would reach it, too.
 
 from collections.abc import Iterator
 
-from components.changes.effect import Effect, Impact, listed
-from components.contract.wording import agreeing, number
-from infra.deploy.promotion.rule.plan import FILE_NAME, PromotionPlan, Wave, predecessors, stacks_in_order
+from kafka_replication.components.changes.effect import Effect, Impact, listed
+from kafka_replication.components.contract.wording import agreeing, number
+from kafka_replication.infra.deploy.promotion.rule.plan import (
+    FILE_NAME,
+    PromotionPlan,
+    Wave,
+    predecessors,
+    stacks_in_order,
+)
 
 
 def plan_effects(before: PromotionPlan | None, after: PromotionPlan | None) -> Iterator[Effect]:

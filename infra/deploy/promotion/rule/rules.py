@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from components.contract.evidence import CLOCKS_APART
-from components.contract.problems import Problem
+from kafka_replication.components.contract.evidence import CLOCKS_APART
+from kafka_replication.components.contract.problems import Problem
 
 PASS = "pass"
 

@@ -5,27 +5,27 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from components.contract.problems import CannotRunError, Problem
-from components.contract.report import EXIT_CODES, Verdict
-from components.contract.wording import named, number
-from components.flows.naming import validation_run_name
-from components.flows.resolved import ResolvedFlow
-from components.render.deployments import deployments
-from components.render.validation_jobs import RUNS_ONCE, longest_seconds
-from components.topology.in_cluster import InCluster, Workload
-from infra.deploy.promotion.rule.rules import FlowState, StackState
-from infra.kubernetes.access import api_client, asking_kubernetes
-from infra.kubernetes.api import KubernetesApi, Object, Reference, reference
-from infra.kubernetes.managed_fields import newest_writer, owners
-from infra.machine.waiting import DeadlineError, NotYetError, wait_for
-from infra.review.comparison import Comparison
-from infra.review.drift import CODE
-from infra.review.live_comparison import compare_with_cluster
-from infra.review.object_changes import ChangeKind, ObjectChange
-from infra.stack.environment import stack_environment
-from infra.stack.session import OpenStack
-from infra.stack.settings import StackSettings
-from infra.stack.validation_job import in_cluster, stack_validation
+from kafka_replication.components.contract.problems import CannotRunError, Problem
+from kafka_replication.components.contract.report import EXIT_CODES, Verdict
+from kafka_replication.components.contract.wording import named, number
+from kafka_replication.components.flows.naming import validation_run_name
+from kafka_replication.components.flows.resolved import ResolvedFlow
+from kafka_replication.components.render.deployments import deployments
+from kafka_replication.components.render.validation_jobs import RUNS_ONCE, longest_seconds
+from kafka_replication.components.topology.in_cluster import InCluster, Workload
+from kafka_replication.infra.deploy.promotion.rule.rules import FlowState, StackState
+from kafka_replication.infra.kubernetes.access import api_client, asking_kubernetes
+from kafka_replication.infra.kubernetes.api import KubernetesApi, Object, Reference, reference
+from kafka_replication.infra.kubernetes.managed_fields import newest_writer, owners
+from kafka_replication.infra.machine.waiting import DeadlineError, NotYetError, wait_for
+from kafka_replication.infra.review.comparison import Comparison
+from kafka_replication.infra.review.drift import CODE
+from kafka_replication.infra.review.live_comparison import compare_with_cluster
+from kafka_replication.infra.review.object_changes import ChangeKind, ObjectChange
+from kafka_replication.infra.stack.environment import stack_environment
+from kafka_replication.infra.stack.session import OpenStack
+from kafka_replication.infra.stack.settings import StackSettings
+from kafka_replication.infra.stack.validation_job import in_cluster, stack_validation
 
 
 @dataclass(frozen=True)

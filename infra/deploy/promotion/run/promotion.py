@@ -9,11 +9,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from components.contract.problems import CannotRunError, Problem, ReplicationError, raise_errors
-from components.contract.spark_conf import SparkSettings
-from components.flows.resolved import model_digest
-from infra.deploy.engine import deployment
-from infra.deploy.promotion.rule.evidence import (
+from kafka_replication.components.contract.problems import CannotRunError, Problem, ReplicationError, raise_errors
+from kafka_replication.components.contract.spark_conf import SparkSettings
+from kafka_replication.components.flows.resolved import model_digest
+from kafka_replication.infra.deploy.engine import deployment
+from kafka_replication.infra.deploy.promotion.rule.evidence import (
     Evidence,
     KnownStack,
     StackCluster,
@@ -22,20 +22,20 @@ from infra.deploy.promotion.rule.evidence import (
     known_from_outputs,
     unproven,
 )
-from infra.deploy.promotion.rule.plan import (
+from kafka_replication.infra.deploy.promotion.rule.plan import (
     PromotionPlan,
     environment_of,
     evidence_name,
     plan_place,
     stacks_in_environment,
 )
-from infra.deploy.promotion.rule.rules import PASS, StackState, reasons_against
-from infra.deploy.promotion.run.jobs_in_cluster import against_applied, await_jobs, exit_code_of
-from infra.stack.environment import stack_environment
-from infra.stack.session import OpenStack
-from infra.stack.settings import ALLOW_UNPROVEN, StackSettings, read_settings
-from infra.stack.validation_job import in_cluster
-from infra.validate.run import ValidationRun, run_validation
+from kafka_replication.infra.deploy.promotion.rule.rules import PASS, StackState, reasons_against
+from kafka_replication.infra.deploy.promotion.run.jobs_in_cluster import against_applied, await_jobs, exit_code_of
+from kafka_replication.infra.stack.environment import stack_environment
+from kafka_replication.infra.stack.session import OpenStack
+from kafka_replication.infra.stack.settings import ALLOW_UNPROVEN, StackSettings, read_settings
+from kafka_replication.infra.stack.validation_job import in_cluster
+from kafka_replication.infra.validate.run import ValidationRun, run_validation
 
 
 def print_evidence(evidence: Evidence, namespace: str, console: Console) -> None:

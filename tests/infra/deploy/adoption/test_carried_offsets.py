@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from components.contract.parameters import FlowParameters
-from components.kafka.positions import TopicPartition
-from components.render.job_parameters import flow_parameters
-from infra.deploy.adoption.moves import connectors_of, offset_moves
+from kafka_replication.components.contract.parameters import FlowParameters
+from kafka_replication.components.kafka.positions import TopicPartition
+from kafka_replication.components.render.job_parameters import flow_parameters
+from kafka_replication.infra.deploy.adoption.moves import connectors_of, offset_moves
 from tests.infra.deploy.adoption.test_moves import KEYS, snapshot
 
 ORDERS, CARDS = TopicPartition("orders", 0), TopicPartition("payments-cards", 1)

@@ -7,12 +7,12 @@ import yaml
 from rich.console import Console
 from typer.testing import CliRunner
 
-from components.changes.effect import Impact
-from infra.commands.app import app
-from infra.deploy.adoption.facts import AdoptionFacts
-from infra.deploy.adoption.plan import AdoptionPlan, planned
-from infra.deploy.adoption.text import print_plan
-from infra.review.snapshots import current_snapshot
+from kafka_replication.components.changes.effect import Impact
+from kafka_replication.infra.commands.app import app
+from kafka_replication.infra.deploy.adoption.facts import AdoptionFacts
+from kafka_replication.infra.deploy.adoption.plan import AdoptionPlan, planned
+from kafka_replication.infra.deploy.adoption.text import print_plan
+from kafka_replication.infra.review.snapshots import current_snapshot
 from tests.infra.deploy.adoption.test_moves import codes
 from tests.infra.readmes import shown
 

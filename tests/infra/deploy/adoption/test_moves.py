@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from components.changes.effect import Impact
-from components.flows.operators import PAUSE
-from components.render.kafka_connectors import ANNOTATION, waiting_for_offsets
-from components.render.planned_objects import Manifest
-from infra.deploy.adoption.facts import AdoptionFacts
-from infra.deploy.adoption.plan import AdoptionPlan, planned
-from infra.deploy.adoption.text import print_plan
-from infra.operate.connectors.changes import OFFSETS
-from infra.review.object_changes import identity
-from infra.review.snapshots import Snapshot, current_snapshot
+from kafka_replication.components.changes.effect import Impact
+from kafka_replication.components.flows.operators import PAUSE
+from kafka_replication.components.render.kafka_connectors import ANNOTATION, waiting_for_offsets
+from kafka_replication.components.render.planned_objects import Manifest
+from kafka_replication.infra.deploy.adoption.facts import AdoptionFacts
+from kafka_replication.infra.deploy.adoption.plan import AdoptionPlan, planned
+from kafka_replication.infra.deploy.adoption.text import print_plan
+from kafka_replication.infra.operate.connectors.changes import OFFSETS
+from kafka_replication.infra.review.object_changes import identity
+from kafka_replication.infra.review.snapshots import Snapshot, current_snapshot
 from tests.infra.review.changes import written
 from tests.infra.review.served import an_entry
 

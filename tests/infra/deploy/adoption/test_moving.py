@@ -10,17 +10,17 @@ from typing import Any, cast
 
 import pytest
 
-from components.clients.errors import NoAnswerError
-from components.clients.streams import KafkaRecord
-from components.contract.problems import CannotRunError
-from components.kafka.positions import TopicPartition
-from components.render.job_parameters import flow_parameters
-from infra.deploy.adoption.carry_out import MoveRun
-from infra.deploy.adoption.moves import MirrorMove
-from infra.kubernetes.api import KubernetesApi
-from infra.operate.flow_access import FlowAccess
-from infra.operate.offsets.reader import OffsetsReader
-from infra.stack.settings import StackSettings
+from kafka_replication.components.clients.errors import NoAnswerError
+from kafka_replication.components.clients.streams import KafkaRecord
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.kafka.positions import TopicPartition
+from kafka_replication.components.render.job_parameters import flow_parameters
+from kafka_replication.infra.deploy.adoption.carry_out import MoveRun
+from kafka_replication.infra.deploy.adoption.moves import MirrorMove
+from kafka_replication.infra.kubernetes.api import KubernetesApi
+from kafka_replication.infra.operate.flow_access import FlowAccess
+from kafka_replication.infra.operate.offsets.reader import OffsetsReader
+from kafka_replication.infra.stack.settings import StackSettings
 from tests.infra.deploy.adoption.test_moves import SOURCE, plan_of, stopped
 
 HERE = TopicPartition("any", 0)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from components.render.planned_objects import Manifest
-from infra.deploy.adoption.plan import planned
+from kafka_replication.components.render.planned_objects import Manifest
+from kafka_replication.infra.deploy.adoption.plan import planned
 from tests.infra.deploy.adoption.test_plan import declared, facts
 
 

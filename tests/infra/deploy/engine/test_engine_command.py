@@ -13,7 +13,7 @@ import psutil
 import pytest
 from pulumi import automation
 
-from infra.deploy.engine.command import EngineCommand
+from kafka_replication.infra.deploy.engine.command import EngineCommand
 
 pytestmark = pytest.mark.process
 
@@ -98,7 +98,7 @@ class InterruptedReaders(ThreadPoolExecutor):
 def test_a_ctrl_c_ends_an_engine_that_is_starting(
     engine: EngineCommand, tmp_path: Path, place: str, interrupted: type, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(f"infra.deploy.engine.command.{place}", interrupted)
+    monkeypatch.setattr(f"kafka_replication.infra.deploy.engine.command.{place}", interrupted)
     with pytest.raises(KeyboardInterrupt):
         engine.run(["up-at-once"], str(tmp_path), {})
     assert "pulumi" not in [each.name() for each in psutil.Process().children()]

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from infra.deploy.engine.stack import open_stack
-from infra.stack.settings import read_settings
+from kafka_replication.infra.deploy.engine.stack import open_stack
+from kafka_replication.infra.stack.settings import read_settings
 from tests.repository import STACKS
 
 PULUMI = """#!/bin/sh

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from infra.deploy.engine import deployment
-from infra.stack.environment import stack_environment
-from infra.stack.settings import read_settings
+from kafka_replication.infra.deploy.engine import deployment
+from kafka_replication.infra.stack.environment import stack_environment
+from kafka_replication.infra.stack.settings import read_settings
 from tests.repository import STACKS
 
 

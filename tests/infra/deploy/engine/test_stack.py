@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from infra.deploy.engine.stack import PendingCreate, created, pending_creates
-from infra.kubernetes.api import Object, Reference
+from kafka_replication.infra.deploy.engine.stack import PendingCreate, created, pending_creates
+from kafka_replication.infra.kubernetes.api import Object, Reference
 from tests.infra.provider import undone_change
 from tests.repository import ROOT
 

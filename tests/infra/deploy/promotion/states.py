@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from infra.deploy.promotion.rule.rules import CheckResult, FlowProof, FlowState, StackState
+from kafka_replication.infra.deploy.promotion.rule.rules import CheckResult, FlowProof, FlowState, StackState
 
 MODEL = "sha256:aa"
 FLOW = "sha256:11"

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from infra.deploy.promotion.run import jobs_in_cluster
-from infra.deploy.promotion.run.jobs_in_cluster import against_applied, differences
-from infra.review.comparison import Comparison
-from infra.review.drift import not_deleted
-from infra.review.live_comparison import running
-from infra.review.object_changes import ChangeKind, FieldChange, ObjectChange
-from infra.review.snapshots import current_snapshot
-from infra.stack.settings import read_settings
+from kafka_replication.infra.deploy.promotion.run import jobs_in_cluster
+from kafka_replication.infra.deploy.promotion.run.jobs_in_cluster import against_applied, differences
+from kafka_replication.infra.review.comparison import Comparison
+from kafka_replication.infra.review.drift import not_deleted
+from kafka_replication.infra.review.live_comparison import running
+from kafka_replication.infra.review.object_changes import ChangeKind, FieldChange, ObjectChange
+from kafka_replication.infra.review.snapshots import current_snapshot
+from kafka_replication.infra.stack.settings import read_settings
 from tests.infra.review.changes import written
 from tests.infra.review.served import by_hand, in_cluster
 from tests.infra.stacks import write_stack

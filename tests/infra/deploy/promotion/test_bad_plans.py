@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from components.contract.problems import Problem, ReplicationError
-from infra.deploy.promotion.rule.plan import plan_problems, predecessors, required_plan
-from infra.deploy.promotion.rule.rules import reasons_against
+from kafka_replication.components.contract.problems import Problem, ReplicationError
+from kafka_replication.infra.deploy.promotion.rule.plan import plan_problems, predecessors, required_plan
+from kafka_replication.infra.deploy.promotion.rule.rules import reasons_against
 from tests.infra.deploy.promotion.states import MODEL, NOON, state_of
 from tests.repository import ROOT
 

@@ -3,9 +3,9 @@
 import pytest
 from typer.testing import CliRunner
 
-from infra.commands.app import app
-from infra.deploy.promotion.run import promotion as run_module
-from infra.deploy.promotion.run.promotion import Promotion
+from kafka_replication.infra.commands.app import app
+from kafka_replication.infra.deploy.promotion.run import promotion as run_module
+from kafka_replication.infra.deploy.promotion.run.promotion import Promotion
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,10 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from components.contract.problems import CannotRunError
-from infra.commands.app import app
-from infra.deploy.promotion.rule.plan import Environment, PromotionPlan, Wave, stacks_in_environment
-from infra.stack.settings import stack_names
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.commands.app import app
+from kafka_replication.infra.deploy.promotion.rule.plan import Environment, PromotionPlan, Wave, stacks_in_environment
+from kafka_replication.infra.stack.settings import stack_names
 from tests.repository import STACKS
 
 PLAN = PromotionPlan(
@@ -38,5 +38,5 @@ def test_environments_on_the_local_stack_are_not_listed_for_workflows(monkeypatc
     plan = PromotionPlan(
         environments=tuple(Environment(name=key, waves=(Wave(stacks=value),)) for key, value in stacks.items())
     )
-    monkeypatch.setattr("infra.commands.promote.read_plan", lambda _: plan)
+    monkeypatch.setattr("kafka_replication.infra.commands.promote.read_plan", lambda _: plan)
     assert json.loads(CliRunner().invoke(app, ["environments"]).stdout) == ["production"]

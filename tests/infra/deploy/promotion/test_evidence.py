@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from components.contract.problems import CannotRunError
-from components.contract.report import CheckOutcome, fail
-from infra.deploy.promotion.rule.evidence import (
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.contract.report import CheckOutcome, fail
+from kafka_replication.infra.deploy.promotion.rule.evidence import (
     Evidence,
     FlowEvidence,
     SpecChange,
@@ -19,9 +19,9 @@ from infra.deploy.promotion.rule.evidence import (
     read_evidence,
     spec_change,
 )
-from infra.deploy.promotion.rule.rules import CheckResult
-from infra.kubernetes.api import Object, Reference
-from infra.stack.settings import read_settings
+from kafka_replication.infra.deploy.promotion.rule.rules import CheckResult
+from kafka_replication.infra.kubernetes.api import Object, Reference
+from kafka_replication.infra.stack.settings import read_settings
 from tests.infra.deploy.promotion.states import FLOW, MODEL, a_flow_state, a_proof, a_state, at
 from tests.repository import STACKS
 
@@ -170,7 +170,7 @@ class Everywhere:
 
 def a_cluster_with(monkeypatch: pytest.MonkeyPatch, data: dict[str, str]) -> StackCluster:
     """A cluster in which every ConfigMap holds `data`."""
-    monkeypatch.setattr("infra.kubernetes.access.api_client", lambda *_: Everywhere(data))
+    monkeypatch.setattr("kafka_replication.infra.kubernetes.access.api_client", lambda *_: Everywhere(data))
     return StackCluster(read_settings("prod-us-west-2", STACKS))
 
 

@@ -9,18 +9,18 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from components.contract.problems import CannotRunError, Problem, ReplicationError
-from components.flows.resolved import model_digest
-from infra import program
-from infra.commands.app import app
-from infra.deploy.engine import deployment
-from infra.deploy.promotion.rule.evidence import unproven
-from infra.deploy.promotion.run import promotion
-from infra.stack.session import OpenStack
-from infra.stack.settings import read_settings
-from infra.stack.stack_checks import problems
-from infra.validate import run as validation
-from infra.validate.run import ValidationRun
+from kafka_replication.components.contract.problems import CannotRunError, Problem, ReplicationError
+from kafka_replication.components.flows.resolved import model_digest
+from kafka_replication.infra import program
+from kafka_replication.infra.commands.app import app
+from kafka_replication.infra.deploy.engine import deployment
+from kafka_replication.infra.deploy.promotion.rule.evidence import unproven
+from kafka_replication.infra.deploy.promotion.run import promotion
+from kafka_replication.infra.stack.session import OpenStack
+from kafka_replication.infra.stack.settings import read_settings
+from kafka_replication.infra.stack.stack_checks import problems
+from kafka_replication.infra.validate import run as validation
+from kafka_replication.infra.validate.run import ValidationRun
 from tests.builders import a_cluster, a_flow, a_topology
 from tests.infra.deploy.promotion.world import World
 from tests.infra.stacks import write_stack

@@ -9,16 +9,16 @@ from typing import Any, cast
 
 import pytest
 
-from components.contract.problems import CannotRunError, ReplicationError
-from components.contract.spark_conf import SparkSettings
-from infra.deploy.promotion.rule.rules import CheckResult, FlowState, StackState
-from infra.deploy.promotion.run import jobs_in_cluster
-from infra.deploy.promotion.run import promotion as run
-from infra.deploy.promotion.run.jobs_in_cluster import JobEnd, SecretWrite, await_jobs, exit_code_of
-from infra.kubernetes.api import KubernetesApi, Object, Reference
-from infra.machine.waiting import wait_for
-from infra.stack.session import OpenStack
-from infra.stack.settings import StackSettings, read_settings
+from kafka_replication.components.contract.problems import CannotRunError, ReplicationError
+from kafka_replication.components.contract.spark_conf import SparkSettings
+from kafka_replication.infra.deploy.promotion.rule.rules import CheckResult, FlowState, StackState
+from kafka_replication.infra.deploy.promotion.run import jobs_in_cluster
+from kafka_replication.infra.deploy.promotion.run import promotion as run
+from kafka_replication.infra.deploy.promotion.run.jobs_in_cluster import JobEnd, SecretWrite, await_jobs, exit_code_of
+from kafka_replication.infra.kubernetes.api import KubernetesApi, Object, Reference
+from kafka_replication.infra.machine.waiting import wait_for
+from kafka_replication.infra.stack.session import OpenStack
+from kafka_replication.infra.stack.settings import StackSettings, read_settings
 from tests.builders import a_cluster, a_flow, a_topology
 from tests.infra.deploy.promotion.states import NOON, a_proof
 from tests.infra.deploy.promotion.world import World

@@ -7,9 +7,9 @@ import jsonschema
 import pytest
 import yaml
 
-from components.contract.problems import CannotRunError, ReplicationError, Severity
-from components.topology.parsing import parse_model
-from infra.deploy.promotion.rule.plan import (
+from kafka_replication.components.contract.problems import CannotRunError, ReplicationError, Severity
+from kafka_replication.components.topology.parsing import parse_model
+from kafka_replication.infra.deploy.promotion.rule.plan import (
     Predecessor,
     PromotionPlan,
     check_plan,
@@ -21,7 +21,7 @@ from infra.deploy.promotion.rule.plan import (
     required_plan,
     stacks_in_order,
 )
-from infra.stack.settings import stack_names
+from kafka_replication.infra.stack.settings import stack_names
 from tests.repository import STACKS
 
 PLAN = """

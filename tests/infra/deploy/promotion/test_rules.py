@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from infra.deploy.promotion.rule.rules import CheckResult, StackState, reasons_against
+from kafka_replication.infra.deploy.promotion.rule.rules import CheckResult, StackState, reasons_against
 from tests.infra.deploy.promotion.states import MODEL, NOON, a_flow_state, a_proof, a_state, at, failed
 
 SECOND = "sha256:22"

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from components.contract.problems import CannotRunError, ReplicationError
-from components.flows.resolved import model_digest
-from infra.deploy.engine import deployment
-from infra.deploy.promotion.rule.evidence import unproven
-from infra.deploy.promotion.rule.rules import CheckResult
-from infra.deploy.promotion.run import promotion as run_module
-from infra.stack.settings import StackSettings, read_settings
+from kafka_replication.components.contract.problems import CannotRunError, ReplicationError
+from kafka_replication.components.flows.resolved import model_digest
+from kafka_replication.infra.deploy.engine import deployment
+from kafka_replication.infra.deploy.promotion.rule.evidence import unproven
+from kafka_replication.infra.deploy.promotion.rule.rules import CheckResult
+from kafka_replication.infra.deploy.promotion.run import promotion as run_module
+from kafka_replication.infra.stack.settings import StackSettings, read_settings
 from tests.builders import a_flow, a_topology
 from tests.infra.deploy.promotion.world import World
 

@@ -10,16 +10,16 @@ import pytest
 import yaml
 from rich.console import Console
 
-from components.contract.problems import Problem
-from components.flows.resolved import flow_digests, model_digest
-from infra.deploy.engine import deployment
-from infra.deploy.promotion.rule import evidence
-from infra.deploy.promotion.rule.evidence import Evidence, SpecChange
-from infra.deploy.promotion.rule.plan import required_plan
-from infra.deploy.promotion.rule.rules import CheckResult, FlowProof
-from infra.deploy.promotion.run import promotion as run
-from infra.stack.settings import StackSettings, read_settings
-from infra.validate.run import ValidationRun
+from kafka_replication.components.contract.problems import Problem
+from kafka_replication.components.flows.resolved import flow_digests, model_digest
+from kafka_replication.infra.deploy.engine import deployment
+from kafka_replication.infra.deploy.promotion.rule import evidence
+from kafka_replication.infra.deploy.promotion.rule.evidence import Evidence, SpecChange
+from kafka_replication.infra.deploy.promotion.rule.plan import required_plan
+from kafka_replication.infra.deploy.promotion.rule.rules import CheckResult, FlowProof
+from kafka_replication.infra.deploy.promotion.run import promotion as run
+from kafka_replication.infra.stack.settings import StackSettings, read_settings
+from kafka_replication.infra.validate.run import ValidationRun
 from tests.builders import a_topology
 from tests.infra.deploy.promotion.states import NOON
 

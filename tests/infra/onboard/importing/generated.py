@@ -7,15 +7,15 @@ from typing import Any
 
 import yaml
 
-from components.checks import check_topology
-from components.checks.properties import owned_remedy
-from components.contract.problems import ReplicationError, Severity
-from components.properties.clients import PREFIXES
-from components.properties.definitions import Definition, Owner, PropertyType, definitions
-from components.topology.parsing import parse_topology
-from infra.onboard.importing.deployment_changes import changes_of_imports
-from infra.onboard.importing.reading import ReadInput
-from infra.onboard.importing.topologies import imported_topologies
+from kafka_replication.components.checks import check_topology
+from kafka_replication.components.checks.properties import owned_remedy
+from kafka_replication.components.contract.problems import ReplicationError, Severity
+from kafka_replication.components.properties.clients import PREFIXES
+from kafka_replication.components.properties.definitions import Definition, Owner, PropertyType, definitions
+from kafka_replication.components.topology.parsing import parse_topology
+from kafka_replication.infra.onboard.importing.deployment_changes import changes_of_imports
+from kafka_replication.infra.onboard.importing.reading import ReadInput
+from kafka_replication.infra.onboard.importing.topologies import imported_topologies
 from tests.infra.onboard.importing.resources import FLOW, MIRROR, OLD_MIRROR
 
 KAFKA = "4.2"

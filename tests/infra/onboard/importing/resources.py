@@ -4,7 +4,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from infra.commands.app import app
+from kafka_replication.infra.commands.app import app
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*.yaml"))
 FLOW = """

@@ -7,8 +7,8 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from components.contract.problems import CannotRunError
-from infra.commands.app import app
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.commands.app import app
 from tests.infra.readmes import shown
 
 RESOURCE = shown("name: mm2, namespace: kafka")

@@ -13,14 +13,14 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from components.checks import check_topology
-from components.contract.problems import ReplicationError
-from components.topology.parsing import parse_topology
-from infra.commands.app import app
-from infra.onboard.importing.deployment_changes import changes_of_imports
-from infra.onboard.importing.project_files import needed_values
-from infra.onboard.importing.reading import ReadInput, read_objects
-from infra.onboard.importing.topologies import ImportedTopology, imported_topologies
+from kafka_replication.components.checks import check_topology
+from kafka_replication.components.contract.problems import ReplicationError
+from kafka_replication.components.topology.parsing import parse_topology
+from kafka_replication.infra.commands.app import app
+from kafka_replication.infra.onboard.importing.deployment_changes import changes_of_imports
+from kafka_replication.infra.onboard.importing.project_files import needed_values
+from kafka_replication.infra.onboard.importing.reading import ReadInput, read_objects
+from kafka_replication.infra.onboard.importing.topologies import ImportedTopology, imported_topologies
 from tests.infra.onboard.importing.resources import CASES
 
 PASSWORDS = ("hunter2", "correct-horse")

@@ -6,12 +6,12 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from components.topology.clusters import ScramAuthentication
-from infra.commands.app import app
-from infra.stack.settings import read_settings
-from infra.stack.stack_checks import problems
-from infra.validate import run as validation
-from infra.validate.run import ValidationRun
+from kafka_replication.components.topology.clusters import ScramAuthentication
+from kafka_replication.infra.commands.app import app
+from kafka_replication.infra.stack.settings import read_settings
+from kafka_replication.infra.stack.stack_checks import problems
+from kafka_replication.infra.validate import run as validation
+from kafka_replication.infra.validate.run import ValidationRun
 from tests.infra.readmes import shown
 
 RESOURCE = shown("metadata: {name: mm2,")

@@ -8,7 +8,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from infra.commands.app import app
+from kafka_replication.infra.commands.app import app
 from tests.infra.onboard.importing.resources import FLOW, MIRROR, NONE
 
 CONNECT, _, REST_OF_FLOW = FLOW.partition("\n---\n")

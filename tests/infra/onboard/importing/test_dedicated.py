@@ -7,8 +7,8 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from infra.commands.app import app
-from infra.stack.yaml_files import shown
+from kafka_replication.infra.commands.app import app
+from kafka_replication.infra.stack.yaml_files import shown
 
 FILE = r"""
 clusters = east, west

@@ -32,7 +32,7 @@ def test_every_command_that_needs_no_cluster_runs_as_shown(tmp_path: Path) -> No
         if words[0] == "cd":
             folder /= words[1]
             continue
-        run = [sys.executable, "-c", "from infra.commands.app import main; main()", *words[1:]]
+        run = [sys.executable, "-c", "from kafka_replication.infra.commands.app import main; main()", *words[1:]]
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "KUBECONFIG": str(tmp_path / "none")}
         answer = subprocess.run(run, cwd=folder, env=environment, capture_output=True, text=True, check=False)
         assert answer.returncode == 0, f"{words}: {answer.stdout}{answer.stderr}"
@@ -47,7 +47,7 @@ def test_the_validation_logins_in_the_readme_are_imported(tmp_path: Path) -> Non
     (tmp_path / "running.yaml").write_text(shown("metadata: {name: mm2,"))
     (tmp_path / "logins.yaml").write_text(shown("username: validator"))
     (words,) = [command for command in commands() if "--validation-login" in command]
-    run = [sys.executable, "-c", "from infra.commands.app import main; main()", *words[1:-1]]
+    run = [sys.executable, "-c", "from kafka_replication.infra.commands.app import main; main()", *words[1:-1]]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     answer = subprocess.run(run, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert answer.returncode == 0, f"{answer.stdout}{answer.stderr}"

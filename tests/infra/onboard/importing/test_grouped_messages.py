@@ -8,8 +8,8 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from infra.commands.app import app
-from infra.onboard.importing.left_out import differing_parts, grouped_by_wording, parts_text
+from kafka_replication.infra.commands.app import app
+from kafka_replication.infra.onboard.importing.left_out import differing_parts, grouped_by_wording, parts_text
 from tests.infra.onboard.importing.test_command import RESOURCE
 
 COUNT = 12

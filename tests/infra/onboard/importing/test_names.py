@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 import yaml
 
-from components.topology.clusters import is_label
-from infra.onboard.importing.flows import Names
+from kafka_replication.components.topology.clusters import is_label
+from kafka_replication.infra.onboard.importing.flows import Names
 from tests.infra.onboard.importing.test_as_flows import RESOURCE, imported
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from infra.commands.app import app
+from kafka_replication.infra.commands.app import app
 from tests.infra.onboard.importing.resources import FLOW, MIRROR, NONE, OLD_MIRROR, edited, run, twice
 
 STRIMZI_POLICY = "io.strimzi.kafka.connect.mirror.IdentityReplicationPolicy"

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from infra.commands.app import app
-from infra.review.render import rendered_files, write_files
-from infra.stack.settings import read_settings
+from kafka_replication.infra.commands.app import app
+from kafka_replication.infra.review.render import rendered_files, write_files
+from kafka_replication.infra.stack.settings import read_settings
 from tests.builders import a_flow, a_topology
 from tests.infra.stacks import write_stack
 

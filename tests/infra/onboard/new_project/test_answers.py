@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 import yaml
 
-from components.contract.problems import CannotRunError, ReplicationError
-from components.topology.in_cluster import InCluster
-from infra.onboard.new_project import files
-from infra.onboard.new_project.answers import Answers, ClusterAnswers, assumed
-from infra.onboard.new_project.files import project_files, write_project
-from infra.stack.settings import read_settings
-from infra.stack.stack_checks import problems
-from infra.stack.validation_job import in_cluster
+from kafka_replication.components.contract.problems import CannotRunError, ReplicationError
+from kafka_replication.components.topology.in_cluster import InCluster
+from kafka_replication.infra.onboard.new_project import files
+from kafka_replication.infra.onboard.new_project.answers import Answers, ClusterAnswers, assumed
+from kafka_replication.infra.onboard.new_project.files import project_files, write_project
+from kafka_replication.infra.stack.settings import read_settings
+from kafka_replication.infra.stack.stack_checks import problems
+from kafka_replication.infra.stack.validation_job import in_cluster
 from tests.go_programs import ACTIONLINT, go_program
 from tests.repository import ROOT, STACKS
 

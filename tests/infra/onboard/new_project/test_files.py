@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from infra.commands.app import app
-from infra.onboard.new_project.files import advice, requirement_of
+from kafka_replication.infra.commands.app import app
+from kafka_replication.infra.onboard.new_project.files import advice, requirement_of
 
 pytestmark = pytest.mark.process
 

@@ -7,12 +7,17 @@ from typing import Any
 
 import pytest
 
-from components.contract.problems import RefusedError
-from components.contract.temporary_states import ANNOTATION, TemporaryState, annotation_value, temporary_states
-from components.flows.resolved import resolve_flows
-from components.topology.parsing import parse_topology
-from infra.kubernetes.api import Object, Reference
-from infra.operate.connectors.changes import (
+from kafka_replication.components.contract.problems import RefusedError
+from kafka_replication.components.contract.temporary_states import (
+    ANNOTATION,
+    TemporaryState,
+    annotation_value,
+    temporary_states,
+)
+from kafka_replication.components.flows.resolved import resolve_flows
+from kafka_replication.components.topology.parsing import parse_topology
+from kafka_replication.infra.kubernetes.api import Object, Reference
+from kafka_replication.infra.operate.connectors.changes import (
     ConnectorChange,
     ConnectorPlace,
     ConnectorRestart,
@@ -23,7 +28,7 @@ from infra.operate.connectors.changes import (
     planned,
     planned_restarts,
 )
-from infra.operate.status.kubernetes_facts import connector_facts
+from kafka_replication.infra.operate.status.kubernetes_facts import connector_facts
 from tests.builders import a_cluster, a_resolved_flow, a_topology
 
 NOW = datetime(2026, 1, 31, 2, 10, tzinfo=UTC)

@@ -5,11 +5,11 @@ from typing import cast
 
 import pytest
 
-from components.kafka.connectors import Failure
-from infra.kubernetes.api import KubernetesApi, Object
-from infra.operate.connectors.changes import StateRequest, planned
-from infra.operate.connectors.operator import carry_out
-from infra.operate.status.facts import ConnectorFacts, Task
+from kafka_replication.components.kafka.connectors import Failure
+from kafka_replication.infra.kubernetes.api import KubernetesApi, Object
+from kafka_replication.infra.operate.connectors.changes import StateRequest, planned
+from kafka_replication.infra.operate.connectors.operator import carry_out
+from kafka_replication.infra.operate.status.facts import ConnectorFacts, Task
 from tests.infra.operate.connectors.test_changes import a_request
 from tests.infra.operate.offsets.test_change import OURS, OWNERS, Cluster, of_each_kind
 

@@ -7,27 +7,27 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
-from components.clients.errors import NoAnswerError
-from components.clients.reader import KafkaReader
-from components.clients.writer import Access, GroupWriter, MissingReads, TopicAcls
-from components.contract.parameters import ClusterParameters
-from components.flows.resolved import ResolvedFlow
-from components.kafka.acls import AclEntry
-from components.kafka.positions import CommittedOffset, TopicPartition
-from components.kafka.replication_policy import Side
-from components.render.deployments import deployments
-from components.topology.parsing import parse_topology
-from infra.commands.console import err, out
-from infra.kubernetes.api import KubernetesApi, Object, Reference, reference
-from infra.operate.connectors.changes import connector_places
-from infra.operate.flow_access import FlowAccess
-from infra.operate.move.disaster import DisasterFailover
-from infra.operate.move.facts import Mode
-from infra.operate.move.failover import Failover
-from infra.operate.move.fence import FencedFailover
-from infra.operate.move.run import MoveCall
-from infra.stack.session import OpenStack
-from infra.stack.settings import StackSettings
+from kafka_replication.components.clients.errors import NoAnswerError
+from kafka_replication.components.clients.reader import KafkaReader
+from kafka_replication.components.clients.writer import Access, GroupWriter, MissingReads, TopicAcls
+from kafka_replication.components.contract.parameters import ClusterParameters
+from kafka_replication.components.flows.resolved import ResolvedFlow
+from kafka_replication.components.kafka.acls import AclEntry
+from kafka_replication.components.kafka.positions import CommittedOffset, TopicPartition
+from kafka_replication.components.kafka.replication_policy import Side
+from kafka_replication.components.render.deployments import deployments
+from kafka_replication.components.topology.parsing import parse_topology
+from kafka_replication.infra.commands.console import err, out
+from kafka_replication.infra.kubernetes.api import KubernetesApi, Object, Reference, reference
+from kafka_replication.infra.operate.connectors.changes import connector_places
+from kafka_replication.infra.operate.flow_access import FlowAccess
+from kafka_replication.infra.operate.move.disaster import DisasterFailover
+from kafka_replication.infra.operate.move.facts import Mode
+from kafka_replication.infra.operate.move.failover import Failover
+from kafka_replication.infra.operate.move.fence import FencedFailover
+from kafka_replication.infra.operate.move.run import MoveCall
+from kafka_replication.infra.stack.session import OpenStack
+from kafka_replication.infra.stack.settings import StackSettings
 from tests.builders import a_flow, a_topology
 from tests.components.clients.brokers import Cluster, Reader
 

@@ -6,18 +6,24 @@ from typing import Any
 
 import pytest
 
-from components.contract.evidence import PublishedPositions, SpannedTopic
-from components.contract.report import Verdict
-from components.flows.resolved import flow_digest
-from components.kafka.mirror_records import Checkpoint
-from components.kafka.positions import OffsetRange, TopicPartition
-from components.kafka.proven_positions import ProvenPosition, Span
-from components.render.job_parameters import flow_parameters
-from infra.operate.move import disaster
-from infra.operate.move.disaster import DisasterFacts, PartitionTail, Silence, consumed_topics, disaster_plan
-from infra.operate.move.facts import Group, GroupPlan, LeftAlone, Mode, NewPosition
-from infra.operate.status.facts import VerdictFacts
-from infra.stack.session import OpenStack
+from kafka_replication.components.contract.evidence import PublishedPositions, SpannedTopic
+from kafka_replication.components.contract.report import Verdict
+from kafka_replication.components.flows.resolved import flow_digest
+from kafka_replication.components.kafka.mirror_records import Checkpoint
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.components.kafka.proven_positions import ProvenPosition, Span
+from kafka_replication.components.render.job_parameters import flow_parameters
+from kafka_replication.infra.operate.move import disaster
+from kafka_replication.infra.operate.move.disaster import (
+    DisasterFacts,
+    PartitionTail,
+    Silence,
+    consumed_topics,
+    disaster_plan,
+)
+from kafka_replication.infra.operate.move.facts import Group, GroupPlan, LeftAlone, Mode, NewPosition
+from kafka_replication.infra.operate.status.facts import VerdictFacts
+from kafka_replication.infra.stack.session import OpenStack
 from tests.builders import a_resolved_flow
 from tests.components.clients.brokers import Cluster
 from tests.infra.operate.move.night import a_night, fail_over

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from components.clients.writer import Access, MissingReads
-from components.contract.problems import RefusedError
-from components.kafka.positions import CommittedOffset
-from infra.operate.move import flow_back
+from kafka_replication.components.clients.writer import Access, MissingReads
+from kafka_replication.components.contract.problems import RefusedError
+from kafka_replication.components.kafka.positions import CommittedOffset
+from kafka_replication.infra.operate.move import flow_back
 from tests.components.clients.brokers import Reader
 from tests.infra.operate.move.night import KilledError, Night, a_call, fail_over_fenced
 from tests.infra.operate.move.test_failover import GROUPS, ORDERS, REMOTE, night

@@ -4,16 +4,16 @@ from typing import Any
 
 import pytest
 
-from components.contract.parameters import GuardParameters
-from components.contract.problems import RefusedError
-from components.kafka.exact_positions import NotProvenError
-from components.kafka.positions import OffsetRange, TopicPartition
-from components.kafka.replication_policy import Policy
-from components.kafka.return_positions import PartitionBack, PositionBack
-from components.render.job_parameters import flow_parameters
-from infra.operate.move.facts import Group, LeftAlone, NewPosition
-from infra.operate.move.failback import FailbackFacts, plan_back, refuse_unsuited_back
-from infra.operate.move.source_only import SourceOnly
+from kafka_replication.components.contract.parameters import GuardParameters
+from kafka_replication.components.contract.problems import RefusedError
+from kafka_replication.components.kafka.exact_positions import NotProvenError
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.components.kafka.replication_policy import Policy
+from kafka_replication.components.kafka.return_positions import PartitionBack, PositionBack
+from kafka_replication.components.render.job_parameters import flow_parameters
+from kafka_replication.infra.operate.move.facts import Group, LeftAlone, NewPosition
+from kafka_replication.infra.operate.move.failback import FailbackFacts, plan_back, refuse_unsuited_back
+from kafka_replication.infra.operate.move.source_only import SourceOnly
 from tests.builders import a_resolved_flow
 
 ORDERS, REMOTE = TopicPartition("orders", 0), TopicPartition("useast.orders", 0)

@@ -5,17 +5,17 @@ from typing import Any
 
 import pytest
 
-from components.clients.errors import NoAnswerError
-from components.contract.evidence import POSITIONS, PublishedPositions, SpannedTopic, packed_positions
-from components.contract.problems import CannotRunError, RefusedError
-from components.contract.published_verdict import config_map_name
-from components.flows.resolved import ResolvedFlow, flow_digest, resolve_flows
-from components.kafka.positions import CommittedOffset, TopicPartition
-from components.kafka.proven_positions import Span
-from components.topology.parsing import parse_topology
-from infra.kubernetes.api import Reference
-from infra.operate.move import disaster, failover
-from infra.operate.move.facts import Mode
+from kafka_replication.components.clients.errors import NoAnswerError
+from kafka_replication.components.contract.evidence import POSITIONS, PublishedPositions, SpannedTopic, packed_positions
+from kafka_replication.components.contract.problems import CannotRunError, RefusedError
+from kafka_replication.components.contract.published_verdict import config_map_name
+from kafka_replication.components.flows.resolved import ResolvedFlow, flow_digest, resolve_flows
+from kafka_replication.components.kafka.positions import CommittedOffset, TopicPartition
+from kafka_replication.components.kafka.proven_positions import Span
+from kafka_replication.components.topology.parsing import parse_topology
+from kafka_replication.infra.kubernetes.api import Reference
+from kafka_replication.infra.operate.move import disaster, failover
+from kafka_replication.infra.operate.move.facts import Mode
 from tests.builders import a_resolved_flow, a_topology
 from tests.commands import replicate
 from tests.components.clients.brokers import Cluster, Reader

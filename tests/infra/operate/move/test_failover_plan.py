@@ -8,16 +8,24 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from components.contract.problems import RefusedError
-from components.contract.report import Verdict
-from components.kafka.exact_positions import ExactPosition, NotProvenError, PartitionPositions
-from components.kafka.positions import TopicPartition
-from components.kafka.replication_policy import Policy
-from components.render.job_parameters import flow_parameters
-from infra.operate.move.facts import FailoverFacts, Group, Growth, LeftAlone, Mode, NewPosition, Precondition
-from infra.operate.move.failover_plan import next_steps, plan, refuse_unsuited
-from infra.operate.move.run import print_plan, topics_of
-from infra.operate.status.facts import ConnectorFacts, NoAnswer, Task, VerdictFacts
+from kafka_replication.components.contract.problems import RefusedError
+from kafka_replication.components.contract.report import Verdict
+from kafka_replication.components.kafka.exact_positions import ExactPosition, NotProvenError, PartitionPositions
+from kafka_replication.components.kafka.positions import TopicPartition
+from kafka_replication.components.kafka.replication_policy import Policy
+from kafka_replication.components.render.job_parameters import flow_parameters
+from kafka_replication.infra.operate.move.facts import (
+    FailoverFacts,
+    Group,
+    Growth,
+    LeftAlone,
+    Mode,
+    NewPosition,
+    Precondition,
+)
+from kafka_replication.infra.operate.move.failover_plan import next_steps, plan, refuse_unsuited
+from kafka_replication.infra.operate.move.run import print_plan, topics_of
+from kafka_replication.infra.operate.status.facts import ConnectorFacts, NoAnswer, Task, VerdictFacts
 from tests.builders import a_resolved_flow
 from tests.infra.readmes import shown
 

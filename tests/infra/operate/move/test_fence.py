@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from components.clients.writer import Access
-from components.contract.problems import CannotRunError, RefusedError
-from components.flows.resolved import resolve_flows
-from components.kafka.acls import AclEntry
-from components.topology.parsing import parse_topology
-from infra.operate.move.fence import lift_only, owner_of
-from infra.stack.session import OpenStack
+from kafka_replication.components.clients.writer import Access
+from kafka_replication.components.contract.problems import CannotRunError, RefusedError
+from kafka_replication.components.flows.resolved import resolve_flows
+from kafka_replication.components.kafka.acls import AclEntry
+from kafka_replication.components.topology.parsing import parse_topology
+from kafka_replication.infra.operate.move.fence import lift_only, owner_of
+from kafka_replication.infra.stack.session import OpenStack
 from tests.builders import a_resolved_flow, a_topology
 from tests.commands import replicate
 from tests.infra.operate.move.night import KilledError, Night, a_call, fail_over_fenced

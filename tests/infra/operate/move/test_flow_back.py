@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 
-from components.clients.writer import Access
-from components.contract.problems import RefusedError
-from components.flows.naming import storage_topic_name
-from components.flows.resolved import resolve_flows
-from components.kafka.acls import AclEntry
-from components.kafka.positions import TopicPartition
-from components.topology.parsing import parse_topology
-from infra.kubernetes.api import Object, Reference
-from infra.operate.move.flow_back import fail_back
-from infra.operate.offsets.reader import OffsetsReader
+from kafka_replication.components.clients.writer import Access
+from kafka_replication.components.contract.problems import RefusedError
+from kafka_replication.components.flows.naming import storage_topic_name
+from kafka_replication.components.flows.resolved import resolve_flows
+from kafka_replication.components.kafka.acls import AclEntry
+from kafka_replication.components.kafka.positions import TopicPartition
+from kafka_replication.components.topology.parsing import parse_topology
+from kafka_replication.infra.kubernetes.api import Object, Reference
+from kafka_replication.infra.operate.move.flow_back import fail_back
+from kafka_replication.infra.operate.offsets.reader import OffsetsReader
 from tests.builders import a_topology
 from tests.components.clients.brokers import Cluster, Reader
 from tests.infra.operate.move.night import KilledError, Night, Operator, a_call, a_night, fail_over

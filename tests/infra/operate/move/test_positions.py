@@ -8,15 +8,15 @@ import pytest
 from confluent_kafka import Consumer
 from confluent_kafka import TopicPartition as Place
 
-from components.clients.errors import NoAnswerError
-from components.clients.reader import KafkaReader
-from components.contract.parameters import FlowParameters, GuardParameters
-from components.kafka.exact_positions import ExactPosition, NotProvenError, PartitionPositions
-from components.kafka.positions import OffsetRange, TopicPartition
-from components.kafka.record_identity import identity
-from components.kafka.replication_policy import Policy
-from components.render.job_parameters import flow_parameters
-from infra.operate.move.positions import read_positions
+from kafka_replication.components.clients.errors import NoAnswerError
+from kafka_replication.components.clients.reader import KafkaReader
+from kafka_replication.components.contract.parameters import FlowParameters, GuardParameters
+from kafka_replication.components.kafka.exact_positions import ExactPosition, NotProvenError, PartitionPositions
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.components.kafka.record_identity import identity
+from kafka_replication.components.kafka.replication_policy import Policy
+from kafka_replication.components.render.job_parameters import flow_parameters
+from kafka_replication.infra.operate.move.positions import read_positions
 from tests.builders import a_resolved_flow
 from tests.components.clients.brokers import Cluster, NumberedRecord, Reader
 

@@ -6,14 +6,14 @@ from typing import cast
 
 import pytest
 
-from components.clients.reader import KafkaReader
-from components.kafka.exact_positions import NotProvenError, PartitionPositions
-from components.kafka.positions import OffsetRange, TopicPartition
-from components.kafka.return_positions import FlowBackStart, PartitionBack
-from infra.operate.move.failback import read_positions_back
-from infra.operate.move.flow_back import walk_return
-from infra.operate.move.positions import read_positions
-from infra.operate.partition_logs import walk_partitions
+from kafka_replication.components.clients.reader import KafkaReader
+from kafka_replication.components.kafka.exact_positions import NotProvenError, PartitionPositions
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.components.kafka.return_positions import FlowBackStart, PartitionBack
+from kafka_replication.infra.operate.move.failback import read_positions_back
+from kafka_replication.infra.operate.move.flow_back import walk_return
+from kafka_replication.infra.operate.move.positions import read_positions
+from kafka_replication.infra.operate.partition_logs import walk_partitions
 from tests.model.night_logs import Broker, Written
 from tests.model.partition import ORDERS
 from tests.spark.documents import a_flow

@@ -8,19 +8,19 @@ from typing import Any, cast
 
 import pytest
 
-from components.contract.problems import CannotRunError, RefusedError
-from components.kafka.positions import TopicPartition
-from components.render.kafka_connectors import ANNOTATION
-from infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
-from infra.local.operator.conditions import written
-from infra.local.operator.connect_rest import ConnectRest, RestError
-from infra.local.operator.connector_annotations import manage_offsets
-from infra.local.operator.mirror_maker2 import connector_resources
-from infra.local.operator.resources import connector_resource
-from infra.operate.connectors.changes import ConnectorPlace
-from infra.operate.offsets.change import PURPOSE, Run, left_behind
-from infra.operate.offsets.plan import OffsetChange, Stored
-from infra.operate.offsets.reader import OffsetsReader
+from kafka_replication.components.contract.problems import CannotRunError, RefusedError
+from kafka_replication.components.kafka.positions import TopicPartition
+from kafka_replication.components.render.kafka_connectors import ANNOTATION
+from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
+from kafka_replication.infra.local.operator.conditions import written
+from kafka_replication.infra.local.operator.connect_rest import ConnectRest, RestError
+from kafka_replication.infra.local.operator.connector_annotations import manage_offsets
+from kafka_replication.infra.local.operator.mirror_maker2 import connector_resources
+from kafka_replication.infra.local.operator.resources import connector_resource
+from kafka_replication.infra.operate.connectors.changes import ConnectorPlace
+from kafka_replication.infra.operate.offsets.change import PURPOSE, Run, left_behind
+from kafka_replication.infra.operate.offsets.plan import OffsetChange, Stored
+from kafka_replication.infra.operate.offsets.reader import OffsetsReader
 from tests.infra.operate.connectors.test_changes import NOW, SOURCE, a_request, announce
 
 ORDERS = TopicPartition("orders", 0)

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from components.contract.problems import CannotRunError, RefusedError
-from components.kafka.connectors import offsets_document
-from components.kafka.mirror_records import OffsetSync
-from components.kafka.offset_syncs import SyncHistory
-from components.kafka.positions import OffsetRange, TopicPartition
-from infra.kubernetes.api import Object
-from infra.operate.offsets.change import CONNECTOR, PURPOSE, arm, disarm, interrupted, refuse
-from infra.operate.offsets.file import Entry, OffsetsFile, csv_text, entries, json_text
-from infra.operate.offsets.plan import Known, mistakes, moves, of_those, resets
+from kafka_replication.components.contract.problems import CannotRunError, RefusedError
+from kafka_replication.components.kafka.connectors import offsets_document
+from kafka_replication.components.kafka.mirror_records import OffsetSync
+from kafka_replication.components.kafka.offset_syncs import SyncHistory
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.infra.kubernetes.api import Object
+from kafka_replication.infra.operate.offsets.change import CONNECTOR, PURPOSE, arm, disarm, interrupted, refuse
+from kafka_replication.infra.operate.offsets.file import Entry, OffsetsFile, csv_text, entries, json_text
+from kafka_replication.infra.operate.offsets.plan import Known, mistakes, moves, of_those, resets
 from tests.infra.operate.connectors.test_changes import PLACES, SOURCE, a_connector, a_request, announce, applied
 
 ZERO, ONE, STOCK = TopicPartition("orders", 0), TopicPartition("orders", 1), TopicPartition("stock", 0)

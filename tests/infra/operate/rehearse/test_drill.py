@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from components.clients.writer import GroupWriter, MissingReads
-from components.contract.problems import CannotRunError, RefusedError
-from components.flows.resolved import ResolvedFlow
-from components.kafka.positions import TopicPartition
-from infra.commands.drill import rehearse
-from infra.operate.rehearse.drill import Drill, drill_group
-from infra.operate.rehearse.drill_record import read_record
-from infra.stack.settings import StackSettings, read_settings
+from kafka_replication.components.clients.writer import GroupWriter, MissingReads
+from kafka_replication.components.contract.problems import CannotRunError, RefusedError
+from kafka_replication.components.flows.resolved import ResolvedFlow
+from kafka_replication.components.kafka.positions import TopicPartition
+from kafka_replication.infra.commands.drill import rehearse
+from kafka_replication.infra.operate.rehearse.drill import Drill, drill_group
+from kafka_replication.infra.operate.rehearse.drill_record import read_record
+from kafka_replication.infra.stack.settings import StackSettings, read_settings
 from tests.builders import a_resolved_flow, a_topology
 from tests.components.clients.brokers import Cluster
 from tests.infra.operate.move.night import KilledError, Night, Writer, a_night

@@ -9,12 +9,18 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from components.contract.problems import CannotRunError
-from components.render.acls import flows_without_addresses
-from infra.commands.app import app
-from infra.operate.rehearse.drill_record import DrillRecord, DrillStep, read_record, record_file, write_record
-from infra.operate.rehearse.page import runbook
-from infra.stack.settings import read_settings, stack_names
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.render.acls import flows_without_addresses
+from kafka_replication.infra.commands.app import app
+from kafka_replication.infra.operate.rehearse.drill_record import (
+    DrillRecord,
+    DrillStep,
+    read_record,
+    record_file,
+    write_record,
+)
+from kafka_replication.infra.operate.rehearse.page import runbook
+from kafka_replication.infra.stack.settings import read_settings, stack_names
 from tests.builders import a_flow, a_topology
 from tests.infra.readmes import Command
 from tests.infra.stacks import write_stack

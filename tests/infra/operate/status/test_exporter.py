@@ -4,14 +4,21 @@ from typing import Any
 
 import pytest
 
-from components.changes.effect import Impact
-from components.contract.exported_series import ABOUT_FLOWS, FLOW_LABELS, LOOK_TIME
-from components.contract.report import Verdict
-from components.render.acls import flows_without_addresses
-from components.topology.parsing import parse_topology
-from infra.operate.status.exporter import DriftCounts, Newest, by_flow
-from infra.operate.status.flow_status import FlowStatus, GroupStatus, Kind, Reason, StatusDocument, VerdictStatus
-from infra.review.comparison import Drift
+from kafka_replication.components.changes.effect import Impact
+from kafka_replication.components.contract.exported_series import ABOUT_FLOWS, FLOW_LABELS, LOOK_TIME
+from kafka_replication.components.contract.report import Verdict
+from kafka_replication.components.render.acls import flows_without_addresses
+from kafka_replication.components.topology.parsing import parse_topology
+from kafka_replication.infra.operate.status.exporter import DriftCounts, Newest, by_flow
+from kafka_replication.infra.operate.status.flow_status import (
+    FlowStatus,
+    GroupStatus,
+    Kind,
+    Reason,
+    StatusDocument,
+    VerdictStatus,
+)
+from kafka_replication.infra.review.comparison import Drift
 from tests.builders import a_cluster, a_flow, a_topology
 from tests.infra.operate.status.exported import (
     NOT_ASKED,

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from components.contract.parameters import FlowParameters
-from components.contract.report import Verdict
-from components.contract.temporary_states import TemporaryState
-from components.kafka.connectors import Failure
-from components.kafka.positions import TopicPartition
-from components.render.acls import flows_without_addresses
-from components.render.job_parameters import flow_parameters
-from components.topology.parsing import parse_topology
-from infra.operate.status.facts import (
+from kafka_replication.components.contract.parameters import FlowParameters
+from kafka_replication.components.contract.report import Verdict
+from kafka_replication.components.contract.temporary_states import TemporaryState
+from kafka_replication.components.kafka.connectors import Failure
+from kafka_replication.components.kafka.positions import TopicPartition
+from kafka_replication.components.render.acls import flows_without_addresses
+from kafka_replication.components.render.job_parameters import flow_parameters
+from kafka_replication.components.topology.parsing import parse_topology
+from kafka_replication.infra.operate.status.facts import (
     CertificateFacts,
     ConnectorFacts,
     FlowFacts,
@@ -28,8 +28,14 @@ from infra.operate.status.facts import (
     Task,
     VerdictFacts,
 )
-from infra.operate.status.flow_status import FlowStatus, Kind, StackStatus, StatusDocument, flow_status
-from infra.operate.status.text import print_status
+from kafka_replication.infra.operate.status.flow_status import (
+    FlowStatus,
+    Kind,
+    StackStatus,
+    StatusDocument,
+    flow_status,
+)
+from kafka_replication.infra.operate.status.text import print_status
 from tests.builders import a_cluster, a_resolved_flow, a_topology
 from tests.infra.readmes import shown
 

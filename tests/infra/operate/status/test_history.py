@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from components.contract.published_verdict import History
-from components.contract.report import error, fail
-from infra.operate.status.facts import NoAnswer
-from infra.operate.status.history import (
+from kafka_replication.components.contract.published_verdict import History
+from kafka_replication.components.contract.report import error, fail
+from kafka_replication.infra.operate.status.facts import NoAnswer
+from kafka_replication.infra.operate.status.history import (
     FlowHistory,
     HistoryDocument,
     StackHistory,
@@ -17,7 +17,7 @@ from infra.operate.status.history import (
     history_lines,
     print_histories,
 )
-from spark.report.failover import past_verdict
+from kafka_replication.spark.report.failover import past_verdict
 from tests.spark.reports import flow, offsets, parity
 
 OUTCOMES = (

@@ -11,13 +11,13 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from components.clients.errors import NoAnswerError
-from components.clients.reader import KafkaReader
-from components.contract.parameters import CredentialReference
-from components.kafka.replication_policy import Side
-from components.render.job_parameters import connector_login
-from infra.operate.status.facts import CertificateFacts, LoginFacts
-from infra.operate.status.look import can_be_tried, certificates, login_facts, rounds
+from kafka_replication.components.clients.errors import NoAnswerError
+from kafka_replication.components.clients.reader import KafkaReader
+from kafka_replication.components.contract.parameters import CredentialReference
+from kafka_replication.components.kafka.replication_policy import Side
+from kafka_replication.components.render.job_parameters import connector_login
+from kafka_replication.infra.operate.status.facts import CertificateFacts, LoginFacts
+from kafka_replication.infra.operate.status.look import can_be_tried, certificates, login_facts, rounds
 from tests.builders import a_cluster, a_resolved_flow
 from tests.components.clients.brokers import Cluster
 

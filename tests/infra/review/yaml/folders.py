@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from infra.review.yaml.folder import Files
-from infra.review.yaml.review import FolderReview, review_files
+from kafka_replication.infra.review.yaml.folder import Files
+from kafka_replication.infra.review.yaml.review import FolderReview, review_files
 from tests.infra.onboard.importing.resources import FLOW, MIRROR
 
 FOLDER = {"flow.yaml": FLOW, "mm2.yaml": MIRROR.replace("topicsPattern: orders", "topicsPattern: stock")}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from infra.review.yaml.report import comment_of
+from kafka_replication.infra.review.yaml.report import comment_of
 from tests.infra.onboard.importing.resources import FLOW, MIRROR, OLD_MIRROR, edited
 from tests.infra.review.yaml.folders import changed, codes, reviewed
 

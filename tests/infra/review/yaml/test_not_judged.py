@@ -2,10 +2,10 @@
 
 import pytest
 
-from components.contract.problems import CannotRunError
-from infra.review.yaml.folder import Files
-from infra.review.yaml.report import comment_of, document_of, verdict_of
-from infra.review.yaml.review import review_files
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.review.yaml.folder import Files
+from kafka_replication.infra.review.yaml.report import comment_of, document_of, verdict_of
+from kafka_replication.infra.review.yaml.review import review_files
 from tests.infra.onboard.importing.resources import FLOW, MIRROR, edited
 from tests.infra.review.yaml.folders import FOLDER, changed, codes, files, not_judged, reviewed
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from infra.review.yaml.report import comment_of, document_of, verdict_of
+from kafka_replication.infra.review.yaml.report import comment_of, document_of, verdict_of
 from tests.infra.onboard.importing.resources import FLOW, OLD_MIRROR
 from tests.infra.review.yaml.folders import reviewed
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from infra.commands.app import COMMANDS, app
+from kafka_replication.infra.commands.app import COMMANDS, app
 from tests.infra.readmes import READMES, chapter, shown
 from tests.workflows.workflow import commit, git
 
