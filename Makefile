@@ -125,5 +125,5 @@ properties: $(READY)
 
 # Needs uv. Run it after changing a requirement in pyproject.toml.
 lock:
-	uv pip compile pyproject.toml --extra dev --generate-hashes --universal --python-version 3.11 --no-header -o requirements.txt
+	uv pip compile pyproject.toml --extra all --extra dev --generate-hashes --universal --python-version 3.11 --no-header -o requirements.txt
 	$(BIN)/python -m tests.job_image

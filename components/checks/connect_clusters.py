@@ -1,7 +1,7 @@
 """Connect clusters: unique names, consistent resources that fit into the quota, and no idle tasks."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -14,7 +14,7 @@ from kafka_replication.components.kafka.connectors import EMIT_CHECKPOINTS
 from kafka_replication.components.kafka.topic_names import is_name
 from kafka_replication.components.properties.definitions import nearest
 from kafka_replication.components.topology.model import Flow, Topology
-from kafka_replication.components.topology.workers import Quota
+from kafka_replication.components.topology.workers import Quota, quantity_value
 
 #: Compute resources that a ResourceQuota counts -> where a container declares them.
 _COUNTED = {
@@ -95,7 +95,7 @@ def _check_quota(flow: ExpandedFlow, pods: int) -> Iterator[Problem]:
                 "With such a quota Kubernetes refuses pods that do not declare it, so no worker would start.",
                 "set `connect.resources`, or a default in `quota.defaultLimits` and `quota.defaultRequests`.",
             )
-        elif needed is not None and needed > _quantity(allowed):
+        elif needed is not None and needed > quantity_value(allowed):
             yield Problem(
                 flow.where("quota.hard"),
                 "quota-exceeded",
@@ -116,7 +116,7 @@ def _needed(flow: Flow, pods: int, quota: Quota, key: str) -> Decimal | None:
     # SetDefaults_LimitRangeItem.
     requests = (declared.get("requests", {}), limits[0], quota.default_requests, limits[1])
     amounts = [place[resource] for place in (requests if kind == "requests" else limits) if resource in place]
-    return pods * _quantity(amounts[0]) if amounts else None
+    return pods * quantity_value(amounts[0]) if amounts else None
 
 
 def _check_tasks(flow: ExpandedFlow) -> Iterator[Problem]:
@@ -190,7 +190,7 @@ def _check_requests(flow: ExpandedFlow) -> Iterator[Problem]:
     limits = resources.get("limits", {})
     for resource, requested in resources.get("requests", {}).items():
         limit = limits.get(resource)
-        if limit is not None and _quantity(requested) > _quantity(limit):
+        if limit is not None and quantity_value(requested) > quantity_value(limit):
             yield Problem(
                 flow.where(f"connect.resources.requests.{resource}"),
                 "request-above-limit",
@@ -218,7 +218,7 @@ def _check_sizes(flow: ExpandedFlow) -> Iterator[Problem]:
                     f"did you mean `{near}`?" if near else f"use one of: {', '.join(_RESOURCES)}.",
                 )
         for resource, (least, most, told) in _PLAUSIBLE.items():
-            if resource not in quantities or least <= _quantity(quantities[resource]) <= most:
+            if resource not in quantities or least <= quantity_value(quantities[resource]) <= most:
                 continue
             given = quantities[resource]
             yield Problem(
@@ -233,7 +233,7 @@ def _check_sizes(flow: ExpandedFlow) -> Iterator[Problem]:
 def _check_memory(flow: ExpandedFlow) -> Iterator[Problem]:
     limit = (flow.settings.connect.resources or {}).get("limits", {}).get("memory")
     # Less than what is plausible is an error.
-    if limit is not None and _PLAUSIBLE["memory"][0] <= _quantity(limit) < _LEAST_MEMORY:
+    if limit is not None and _PLAUSIBLE["memory"][0] <= quantity_value(limit) < _LEAST_MEMORY:
         yield warning(
             flow.where("connect.resources.limits.memory"),
             "too-little-memory",
@@ -268,7 +268,7 @@ def _check_heap(flow: ExpandedFlow) -> Iterator[Problem]:
                 "Without a unit it is in bytes. A worker does not start with such a heap.",
                 f"write `{option}` with its unit, as in `1g`.",
             )
-        elif size is not None and limit is not None and _bytes(size) >= _quantity(limit):
+        elif size is not None and limit is not None and _bytes(size) >= quantity_value(limit):
             yield Problem(
                 where,
                 "heap-above-memory",
@@ -289,14 +289,6 @@ def _check_heap(flow: ExpandedFlow) -> Iterator[Problem]:
 
 def _bytes(size: re.Match[str]) -> Decimal:
     return Decimal(int(size[1]) * _JVM_UNITS[size[2].lower()])
-
-
-def _quantity(value: str | int | float) -> Decimal:
-    """Return a Kubernetes quantity as a number; its parser is slow to load, and few topologies have a quantity."""
-    from kubernetes.utils.quantity import parse_quantity
-
-    parse: Callable[[str], Decimal] = parse_quantity
-    return parse(str(value))
 
 
 def _shown(value: Decimal) -> str:

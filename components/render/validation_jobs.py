@@ -45,7 +45,8 @@ from kafka_replication.components.render.planned_objects import (
     access_manifests,
     manifest,
 )
-from kafka_replication.components.topology.in_cluster import Executors, InCluster, Workload, heap_bytes, quantity_value
+from kafka_replication.components.topology.in_cluster import Executors, InCluster, Workload, heap_bytes
+from kafka_replication.components.topology.workers import quantity_value
 
 API_VERSION = "sparkoperator.k8s.io/v1beta2"
 #: The Spark in the job's image.

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from decimal import Decimal
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -17,24 +18,10 @@ from kafka_replication.components.topology.clusters import (
     optional,
     setting,
 )
-from kafka_replication.components.topology.workers import Quantity
-
-_SIZE = re.compile(r"([0-9.]+)(.*)")
-_UNITS = {
-    "": 1.0,
-    "m": 0.001,
-    **{unit: 1000.0**power for power, unit in enumerate("kMGTPE", 1)},
-    **{f"{unit}i": 1024.0**power for power, unit in enumerate("KMGTPE", 1)},
-}
+from kafka_replication.components.topology.workers import Quantity, quantity_value
 
 
-def quantity_value(quantity: str | int | float) -> float:
-    """Return a quantity of Kubernetes as a number, such as bytes or cores."""
-    number, unit = _SIZE.fullmatch(str(quantity)).groups()  # type: ignore[union-attr]
-    return float(number) * _UNITS[unit] if unit in _UNITS else float(quantity)
-
-
-def heap_bytes(heap: str) -> float:
+def heap_bytes(heap: str) -> Decimal:
     """Return a size as Spark reads it: its units are powers of two, so its `g` is Kubernetes' `Gi`."""
     size = heap.lower().removesuffix("b")
     return quantity_value(f"{size[:-1]}{size[-1].upper()}i")

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, with_config
@@ -25,7 +26,12 @@ from kafka_replication.components.topology.clusters import (
 JsonObject = Mapping[str, Any]
 
 #: Source: k8s.io/apimachinery/pkg/api/resource, Quantity; quantities here cannot be negative.
-_QUANTITY = re.compile(r"([0-9]+(\.[0-9]*)?|\.[0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]+)?")
+_QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]+)?")
+_UNITS = {
+    **{unit: Decimal(1000) ** power for power, unit in enumerate("num", -3)},
+    **{unit: Decimal(1000) ** power for power, unit in enumerate("kMGTPE", 1)},
+    **{f"{unit}i": Decimal(1024) ** power for power, unit in enumerate("KMGTPE", 1)},
+}
 
 
 def _quantity(value: Any) -> Any:
@@ -37,6 +43,15 @@ def _quantity(value: Any) -> Any:
         )
     # Strimzi's definitions accept whole numbers and text, but no fractions.
     return str(value) if isinstance(value, float) else value
+
+
+def quantity_value(quantity: str | int | float) -> Decimal:
+    """Return a quantity of Kubernetes as a number, such as bytes or cores. Raises ValueError if it is none."""
+    match = _QUANTITY.fullmatch(str(quantity))
+    if match is None:
+        raise ValueError(f"{quantity} is no quantity")
+    number, unit = match.groups()
+    return Decimal(number) * _UNITS[unit] if unit in _UNITS else Decimal(f"{number}{unit or ''}")
 
 
 Quantity = Annotated[str | int | float, BeforeValidator(_quantity)]

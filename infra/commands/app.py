@@ -58,6 +58,17 @@ MODULES = {
 }
 
 
+#: Packages that only some commands need. `pip install kafka-replication` alone brings none of them.
+OF_EXTRAS = frozenset(
+    {
+        *("confluent_kafka", "cryptography", "httpx", "jinja2", "kubernetes"),
+        *("prometheus_client", "psutil", "pyspark"),
+    }
+)
+#: The extra with all that a command needs; every other command finds it in `operate`.
+EXTRAS = {"validate": "prove", "promote": "prove", "local": "all"}
+
+
 class LazyCommands(TyperGroup):
     """Imports only the module of the command that runs, so that `check` does not wait for Pulumi to load."""
 
@@ -65,7 +76,21 @@ class LazyCommands(TyperGroup):
         self, ctx: typer.Context, args: list[str]
     ) -> tuple[str | None, object, list[str]]:
         name, _, rest = super().resolve_command(ctx, args)
+        # Click names the command only after it is loaded, which may fail.
+        ctx.invoked_subcommand = name
         return name, _load(name) if name is not None else None, rest
+
+    def invoke(self, ctx: typer.Context) -> object:  # type: ignore[override]
+        try:
+            return super().invoke(ctx)
+        except ModuleNotFoundError as error:
+            package = (error.name or "").partition(".")[0]
+            if package not in OF_EXTRAS:
+                raise
+            command = ctx.invoked_subcommand or ""
+            what, why = f"{package} is not installed", f"`replicate {command}` needs it."
+            remedy = f"run `pip install 'kafka-replication[{EXTRAS.get(command, 'operate')}]'`."
+            raise CannotRunError("extra-missing", what, "this installation", why, remedy) from None
 
 
 def _load(name: str) -> object:

@@ -14,7 +14,6 @@ from kafka_replication.components.contract.wording import number
 from kafka_replication.components.flows.operators import strimzi
 from kafka_replication.components.topology.clusters import is_label
 from kafka_replication.infra.commands.console import err, out, print_next, print_problems
-from kafka_replication.infra.onboard.importing.cluster import objects_of
 from kafka_replication.infra.onboard.importing.deployment_changes import (
     ImportChanges,
     changes_of_imports,
@@ -283,6 +282,9 @@ def _found(sources: Sequence[str], context: str | None, namespace: str | None) -
     if context is None:
         why, remedy = "Nothing can be read.", "name files, `-` for standard input, or a cluster with `--context`."
         raise CannotRunError("nothing-named", "neither a file nor a cluster is named", "the arguments", why, remedy)
+    # A client of Kubernetes takes longer to load than most files take to read, and need not be installed.
+    from kafka_replication.infra.onboard.importing.cluster import objects_of
+
     return read_documents(f"context {context}", objects_of(context, namespace))
 
 

@@ -7,12 +7,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from kubernetes.utils.quantity import parse_quantity
-
 from kafka_replication.components.flows.operators import STRIMZI_GROUP
 from kafka_replication.components.kafka.connectors import ROLE_OF_CLASS
 from kafka_replication.components.render.planned_objects import PART_OF, Manifest
 from kafka_replication.components.render.validation_jobs import VALIDATION_KINDS
+from kafka_replication.components.topology.workers import quantity_value
 from kafka_replication.infra.review.object_changes import named_entries
 from kafka_replication.infra.review.snapshots import Objects
 
@@ -66,8 +65,8 @@ def _paired(live: list[Any], declared: list[Any]) -> Iterator[tuple[Any, Any]]:
 
 def _quantity(value: Any) -> Any:
     try:
-        return parse_quantity(value)  # type: ignore[no-untyped-call]
-    except (ValueError, TypeError):
+        return quantity_value(value)
+    except ValueError:
         return None
 
 

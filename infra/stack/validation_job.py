@@ -26,9 +26,9 @@ from kafka_replication.components.topology.in_cluster import (
     InCluster,
     Workload,
     heap_bytes,
-    quantity_value,
 )
 from kafka_replication.components.topology.parsing import parse_model
+from kafka_replication.components.topology.workers import quantity_value
 from kafka_replication.infra.stack.settings import VALIDATION, StackSettings
 
 IN_CLUSTER = "inCluster"

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, cast
@@ -32,7 +33,7 @@ from kafka_replication.infra.kubernetes.access import api_client, asking_kuberne
 from kafka_replication.infra.kubernetes.api import reference
 from kafka_replication.infra.machine import toolchain
 from kafka_replication.infra.machine.jdk import Jdk, class_archive, find_jdk
-from kafka_replication.infra.machine.paths import PACKAGES
+from kafka_replication.infra.machine.paths import FOLDERS
 from kafka_replication.infra.machine.waiting import try_lock
 from kafka_replication.infra.stack.environment import stack_environment
 from kafka_replication.infra.stack.session import OpenStack
@@ -98,7 +99,7 @@ _ALONE = "the job validates what {file} declares, but does not check that this i
 _CURRENT = "nothing names a Kubernetes context, so the current one of your kubeconfig is used: `{context}`"
 _RUN_CONNECTORS = ("KafkaConnector", "KafkaMirrorMaker2")
 _PERMISSION = "let the account of the Kubernetes context get KafkaConnectors and KafkaMirrorMaker2s."
-JOB = PACKAGES / "spark" / "validate.py"
+JOB = FOLDERS / "spark" / "validate.py"
 CLASS_PATH_VARIABLES = ("SPARK_CONF_DIR", "SPARK_DIST_CLASSPATH", "SPARK_HOME", "HADOOP_CONF_DIR", "YARN_CONF_DIR")
 
 
@@ -171,6 +172,9 @@ def _run_validation(
     if access == KubernetesAccess() and (current := current_context()) is not None:
         console.print(f"[yellow]![/] {escape(_CURRENT.format(context=current))}", soft_wrap=True)
     jdk = find_jdk()
+    if find_spec("pyspark") is None:
+        # The job is a process of its own, which would end with a traceback.
+        raise ModuleNotFoundError(name="pyspark")
     jars = toolchain.ensure_jars(toolchain.SPARK, jdk, console)
     variables = {**os.environ, "JAVA_HOME": str(jdk.home), "REPLICATE_SPARK_JARS": str(jars)}
     variables |= kubernetes_variables(access, folder) | quick_start(jdk, jars)

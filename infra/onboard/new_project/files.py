@@ -161,6 +161,8 @@ def _at_its_option(problem: Problem, answers: Answers) -> Problem:
 
 
 _NAME = "kafka-replication"
+#: The workflows of a project review, deploy and validate.
+_WITH_EXTRAS = f"{_NAME}[prove]"
 
 
 def requirement() -> str:
@@ -172,14 +174,14 @@ def requirement() -> str:
 def requirement_of(version: str, direct_url: str | None) -> str:
     """Return the same for what pip recorded; `direct_url` is None for a package index. Source: PEP 610, PEP 508."""
     if direct_url is None:
-        return f"{_NAME}=={version}"
+        return f"{_WITH_EXTRAS}=={version}"
     origin = json.loads(direct_url)
     url = origin["url"]
     if vcs := origin.get("vcs_info"):
         url = f"{vcs['vcs']}+{url}@{vcs['commit_id']}"
     if folder := origin.get("subdirectory"):
         url = f"{url}#subdirectory={folder}"
-    return f"{_NAME} @ {url}"
+    return f"{_WITH_EXTRAS} @ {url}"
 
 
 def advice(package: str) -> str | None:

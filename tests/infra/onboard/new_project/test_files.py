@@ -27,15 +27,15 @@ def test_pip_can_install_the_requirements_of_a_new_project(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("recorded", "wanted"),
     [
-        pytest.param(None, "kafka-replication==1.0", id="from an index"),
+        pytest.param(None, "kafka-replication[prove]==1.0", id="from an index"),
         pytest.param(
             {"url": "file:///src/ours", "dir_info": {"editable": True}},
-            "kafka-replication @ file:///src/ours",
+            "kafka-replication[prove] @ file:///src/ours",
             id="from a checkout",
         ),
         pytest.param(
             {"url": "file:///dist/ours.whl", "archive_info": {}},
-            "kafka-replication @ file:///dist/ours.whl",
+            "kafka-replication[prove] @ file:///dist/ours.whl",
             id="from a wheel",
         ),
         pytest.param(
@@ -44,7 +44,7 @@ def test_pip_can_install_the_requirements_of_a_new_project(tmp_path: Path) -> No
                 "vcs_info": {"vcs": "git", "commit_id": "abc", "requested_revision": "main"},
                 "subdirectory": "python",
             },
-            "kafka-replication @ git+https://git.example.com/ours.git@abc#subdirectory=python",
+            "kafka-replication[prove] @ git+https://git.example.com/ours.git@abc#subdirectory=python",
             id="from a repository",
         ),
     ],
@@ -55,5 +55,5 @@ def test_a_new_project_requires_the_package_that_created_it(recorded: dict[str, 
 
 @pytest.mark.parametrize("url", ["file:///src/ours", "git+file:///src/ours@abc"])
 def test_a_requirement_with_a_path_on_this_machine_gets_advice(url: str) -> None:
-    assert advice(f"kafka-replication @ {url}")
-    assert advice("kafka-replication @ git+https://git.example.com/ours.git@abc") is None
+    assert advice(f"kafka-replication[prove] @ {url}")
+    assert advice("kafka-replication[prove] @ git+https://git.example.com/ours.git@abc") is None
