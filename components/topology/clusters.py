@@ -3,9 +3,10 @@
 import re
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, ValidationError
+from pydantic._internal._model_construction import ModelMetaclass  # There is no public name for it.
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
@@ -50,7 +51,22 @@ def optional(description: str, **constraints: Any) -> Any:
     return setting(None, description, **constraints)
 
 
-class Model(BaseModel):
+class _ModelType(ModelMetaclass):
+    """Reports mistakes in a call of a model, such as `Flow(…)` in a program, as mistakes in a file are reported."""
+
+    if not TYPE_CHECKING:
+
+        def __call__(cls, *args, **values):  # noqa: N805  # the class of a class
+            try:
+                return super().__call__(*args, **values)
+            except ValidationError as error:
+                # That module knows all models.
+                from kafka_replication.components.topology.parsing import called
+
+                raise called(cls, error, values) from None
+
+
+class Model(BaseModel, metaclass=_ModelType):
     """Base of every part of the model: immutable, camelCase in YAML, without unknown keys."""
 
     model_config = ConfigDict(

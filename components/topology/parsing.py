@@ -1,6 +1,7 @@
 """YAML data -> model, with a Problem for every mistake in the form of the file. Imports only the model and problems."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import date
 from typing import Any, TypeVar
 
@@ -64,6 +65,7 @@ _FORMS = {
     f"^{SUBDOMAIN}$": "lower-case letters, digits and, between them, `-` and `.`",
 }
 M = TypeVar("M", bound=Model)
+_TOP = "the top of the file"
 _CREDENTIALS = frozenset({"password", "certificates", "trust", "clientSecret", "accessToken", "refreshToken"})
 
 
@@ -79,11 +81,20 @@ def parse_model(model: type[M], data: object) -> M:
         keys = ", ".join(f"`{key}:`" for key in required)
         what = f"the file is {_given(data)}"
         why, remedy = "Nothing is declared in it.", f"write the keys {keys}, each at the beginning of a line."
-        raise ReplicationError([Problem("the top of the file", "no-mapping", what, why, remedy)])
+        raise ReplicationError([Problem(_TOP, "no-mapping", what, why, remedy)])
     try:
         return model.model_validate(data)
     except ValidationError as error:
         raise ReplicationError(form_problems(error.errors(), data, model)) from None
+
+
+def called(model: type[Model], error: ValidationError, values: Mapping[str, Any]) -> ReplicationError:
+    """Return the mistakes in a call of the model with `values`, each with the name of the model before its path."""
+    problems = form_problems(error.errors(), values, model)
+    name = model.__name__
+    return ReplicationError(
+        [replace(each, where=name if each.where == _TOP else f"{name}.{each.where}") for each in problems]
+    )
 
 
 def form_problems(details: Iterable[ErrorDetails], data: object, model: type[Model]) -> Iterator[Problem]:
@@ -152,7 +163,7 @@ def _problem(detail: ErrorDetails, data: object, model: type[Model], wanted: str
 
 
 def _where(path: tuple[str | int, ...]) -> str:
-    return ".".join(str(part) for part in path) or "the top of the file"
+    return ".".join(str(part) for part in path) or _TOP
 
 
 def _name(path: tuple[str | int, ...]) -> str:

@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
+from kafka_replication.components.contract.problems import ReplicationError
 from kafka_replication.components.flows.operators import kafka_version, strimzi
 from kafka_replication.components.topology.workers import ConnectCluster
 
@@ -36,5 +36,5 @@ def test_the_workers_own_version_wins_even_in_a_vendors_format(version: str, kaf
 
 @pytest.mark.parametrize("version", ["latest", "4.2", "", 4.2])
 def test_a_version_that_no_operator_accepts_is_refused(version: Any) -> None:
-    with pytest.raises(ValidationError):
+    with pytest.raises(ReplicationError, match=r"at ConnectCluster\.version"):
         ConnectCluster(version=version)

@@ -1,5 +1,7 @@
 """The kind of a replication: a program gives it by the class, a file only by the key `kind`."""
 
+from typing import Any
+
 import pytest
 
 from kafka_replication import Flow, MirrorMaker2, PrefixlessPair, Split
@@ -30,3 +32,14 @@ def test_a_file_without_a_kind_is_refused() -> None:
         parse_topology(a_topology(flow))
     (problem,) = caught.value.problems
     assert (problem.code, problem.where) == ("missing-key", "replications.orders.kind")
+
+
+def test_every_mistake_in_a_call_of_a_model_is_reported_as_in_a_file() -> None:
+    values: dict[str, Any] = {"source": "useast", "topics": "orders", "grops": ("checkout",)}
+    with pytest.raises(ReplicationError) as raised:
+        Flow(**values)
+    assert [(problem.code, problem.where) for problem in raised.value.problems] == [
+        ("unknown-key", "Flow.grops"),
+        ("missing-key", "Flow.target"),
+        ("wrong-type", "Flow.topics"),
+    ]
