@@ -16,7 +16,7 @@ from kafka_replication.spark.read.credentials import resolver
 from kafka_replication.spark.read.flows import OpenFlow, open_flow
 from kafka_replication.spark.read.frames import MANY, SHORT, LeftToSparkError, short_records
 from kafka_replication.spark.read.sessions import Spark
-from tests.spark.outcomes import Check
+from tests.spark.outcomes import Check, named
 from tests.spark.scenes import Headers, Scene, passwords, produce, transaction
 
 
@@ -115,7 +115,9 @@ def test_a_damaged_flow_has_the_same_findings_however_its_records_are_read(
     for many, few in ((MANY, sums.AT_MOST_RECORDS), (MANY, 0), (1, 0)):
         monkeypatch.setattr(frames, "MANY", many)
         monkeypatch.setattr(sums, "AT_MOST_RECORDS", few)
-        (parity,) = (each for each in check(scene.parameters()).checks if each.name == "parity")
+        parity = named(check(scene.parameters()), "parity")
+        # A check that could not run has no rows, and its error says why.
+        assert parity.rows, parity
         outcomes.append((parity.findings, parity.samples, {**parity.counts, "readSeconds": 0}, parity.rows))
     assert outcomes[0] == outcomes[1] == outcomes[2]
     assert {each.code for each in outcomes[0][0]} >= {"missing-records", "duplicated-records"}
