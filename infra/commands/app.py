@@ -59,12 +59,7 @@ MODULES = {
 
 
 #: Packages that only some commands need. `pip install kafka-replication` alone brings none of them.
-OF_EXTRAS = frozenset(
-    {
-        *("confluent_kafka", "cryptography", "httpx", "jinja2", "kubernetes"),
-        *("prometheus_client", "psutil", "pyspark"),
-    }
-)
+OF_EXTRAS = frozenset({"confluent_kafka", "jinja2", "kubernetes", "prometheus_client", "pyspark"})
 #: The extra with all that a command needs; every other command finds it in `operate`.
 EXTRAS = {"validate": "prove", "promote": "prove", "local": "all"}
 

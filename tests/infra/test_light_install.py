@@ -52,9 +52,6 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("project")
     shutil.copytree(ROOT / "stacks", folder / "stacks")
     shutil.copy(ROOT / "Pulumi.yaml", folder)
-    for local in (folder / "stacks").glob("Pulumi.local*.yaml"):
-        local.unlink()
-    (folder / "stacks" / "promotion.yaml").unlink()
     return folder
 
 
@@ -67,15 +64,16 @@ def python(core: Path, code: str, *words: str, cwd: Path) -> "subprocess.Complet
 @pytest.mark.parametrize(
     "words",
     [
-        ["check", STACK],
-        ["check", STACK, "--json"],
+        ["check"],
+        ["check", "--json"],
+        ["environments"],
         ["explain", STACK, "orders"],
         ["acls", STACK],
         ["render", STACK, "--out", "{out}"],
         ["import", str(MIRROR), "--out", "{imported}"],
         ["diff", STACK, "--against", "{out}"],
         ["schema"],
-        ["init", "--help"],
+        ["init", "{out}/new", "--source", "a", "--target", "b", "--topics", "c", "--groups", "d", "--yes"],
         ["review", "--help"],
     ],
     ids=lambda words: " ".join(words[:1] + [word for word in words[1:] if word.startswith("--")]),
