@@ -169,6 +169,14 @@ def test_after_the_newest_sync_equal_records_may_be_as_far_apart_as_the_logs_dif
     assert code(proof_of(given, found, twins, guess, source=OffsetRange(0, 1002))) == "source-record-not-found"
 
 
+def test_of_equal_records_the_earliest_counts_for_what_is_read_again() -> None:
+    """The latest shows that no record is skipped; a consumer may nevertheless be at the earliest."""
+    found = TranslatedRecord(RecordDigest(100, 5, "A1"), after=False)
+    twins, guess = [RecordDigest(100, 5, "A1"), RecordDigest(102, 5, "A1")], SourceGuess(100, True, None)
+    proof = proof_of(a_position(103, 100), found, twins, guess, source=OffsetRange(0, 1002))
+    assert (proof.source_offset, proof.read_again) == (102, 3)
+
+
 def test_a_record_that_equals_an_expired_one_does_not_stand_for_it() -> None:
     """The number of records that are read again would be that of the newer one."""
     found = TranslatedRecord(RecordDigest(100, 5, "A1"), after=False)

@@ -185,14 +185,16 @@ def prove(
     expected = [record for record in equal if allowed.start <= record.offset < allowed.end]
     lowest, original = min(expected or equal), max(expected or equal)
     proof = _proof_at(original.offset + translated.after, position, candidates, source_log)
-    if proof.finding and not _proof_at(lowest.offset + translated.after, position, candidates, source_log).finding:
+    furthest_back = _proof_at(lowest.offset + translated.after, position, candidates, source_log)
+    if proof.finding and not furthest_back.finding:
         what = (
             f"{position}: several source records equal the target's record at {translated.record.offset}, and the "
             "offset syncs do not show which of them it is"
         )
         return PositionProof(error(_NOT_FOUND, what))
     several = bool(expected) and len(equal) > 1
-    return replace(proof, by_counting=several, untimed=original.time_ms == NO_TIMESTAMP)
+    again = furthest_back.read_again
+    return replace(proof, read_again=again, by_counting=several, untimed=original.time_ms == NO_TIMESTAMP)
 
 
 def _allowed(guess: SourceGuess | None, offset: int, source_log: OffsetRange, target_log: OffsetRange) -> OffsetRange:
