@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-# The engine runs this folder as the program; its packages must not be found as others of their names, as `kubernetes`.
+# The engine runs this folder as the program. If it stayed on the path, its `kubernetes` would hide the client.
 del sys.path[0]
 
 from kafka_replication.infra.program import deploy

@@ -375,7 +375,11 @@ def check_labels(where: str, given: Mapping[str, str]) -> Iterator[Problem]:
                 f"Kubernetes accepts at most {LABEL_LENGTH} letters, digits, `-`, `_` and `.`, which begin and end "
                 "with a letter or a digit."
             )
-            wrong = f"the value `{value}` of a label is not valid", why, "correct it; values of annotations are free."
+            wrong = (
+                f"the value `{value}` of a label is not valid",
+                why,
+                "shorten or correct it, or make it an annotation, whose value is free.",
+            )
         elif domain != _POD_SECURITY or is_value_free or (wrong := _pod_security(name, value)) is None:
             continue
         what, why, remedy = wrong

@@ -65,7 +65,7 @@ EXTRAS = {"validate": "prove", "promote": "prove", "local": "all"}
 
 
 class LazyCommands(TyperGroup):
-    """Imports only the module of the command that runs, so that `check` does not wait for Pulumi to load."""
+    """Imports only the module of the command that runs, so that `check` neither waits for Pulumi nor needs a client."""
 
     def resolve_command(  # type: ignore[override]  # Typer keeps the types of contexts and commands private
         self, ctx: typer.Context, args: list[str]

@@ -17,7 +17,7 @@ SOURCES = Path(__file__).resolve().parent
 
 
 def link_package(checkout: Path | str, folder: Path | str) -> None:
-    """Lay links in `folder`, so that who has it on its path finds the folders of `checkout` as `kafka_replication`."""
+    """Lay links in `folder`: with it on the path, Python finds the folders of `checkout` below `kafka_replication`."""
     root, package = Path(checkout).resolve(), Path(folder) / "kafka_replication"
     package.mkdir(parents=True, exist_ok=True)
     for name, target in (("__init__.py", TOP), *((name, name) for name in ("components", "infra", "spark"))):

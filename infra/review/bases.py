@@ -158,8 +158,6 @@ def git(stacks: Path, *arguments: str) -> "subprocess.CompletedProcess[bytes]":
 
 
 _RENDER_SECONDS = 300
-#: The repository of a project that only installs the program does not contain an earlier program.
-_PROGRAM = paths.TOP
 
 
 @contextmanager
@@ -174,7 +172,8 @@ def open_bases(
         made.mkdir()
         extract(commit, project.folder, before)
         files = Base(label, before / project.stacks_inside())
-        if not rendered or not (before / _PROGRAM).is_file():
+        # The repository of a project that only installs the program does not contain an earlier program.
+        if not rendered or not (before / paths.TOP).is_file():
             yield (files,)
             return
         sources = Path(temporary) / "sources"

@@ -134,9 +134,21 @@ POD_SECURITY = "pod-security.kubernetes.io/"
         pytest.param(
             {f"{POD_SECURITY}audit-version": "1.31"}, ["set `latest` or a version such as `v1.31`."], id="a version"
         ),
-        pytest.param({"team": "data team"}, ["correct it; values of annotations are free."], id="a space"),
-        pytest.param({"team": "data-"}, ["correct it; values of annotations are free."], id="a dash at the end"),
-        pytest.param({"team": "x" * 64}, ["correct it; values of annotations are free."], id="a long value"),
+        pytest.param(
+            {"team": "data team"},
+            ["shorten or correct it, or make it an annotation, whose value is free."],
+            id="a space",
+        ),
+        pytest.param(
+            {"team": "data-"},
+            ["shorten or correct it, or make it an annotation, whose value is free."],
+            id="a dash at the end",
+        ),
+        pytest.param(
+            {"team": "x" * 64},
+            ["shorten or correct it, or make it an annotation, whose value is free."],
+            id="a long value",
+        ),
         pytest.param({"x" * 64: "data"}, ["correct it."], id="a long key"),
         pytest.param({"example..com/team": "data"}, ["correct it."], id="an empty part of the domain"),
         pytest.param(
