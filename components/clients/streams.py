@@ -141,6 +141,7 @@ class RangeReader:
 
     def __init__(self, consumer: Consumer, silent_seconds: float) -> None:
         self._consumer, self._silent_seconds = consumer, silent_seconds
+        self._paused: list[TopicPartition] = []
 
     def close(self) -> None:
         self._consumer.close()
@@ -164,10 +165,11 @@ class RangeReader:
     def _layer(
         self, wanted: Mapping[TopicPartition, OffsetRange], is_last: Callable[[KafkaRecord], bool], until: float
     ) -> Iterator[KafkaRecord]:
-        places = [Place(*partition, offsets.start) for partition, offsets in wanted.items()]
-        self._consumer.assign(places)
-        # A partition that was assigned before may still be paused.
-        self._consumer.resume(places)
+        # Only before the next assignment: librdkafka starts to fetch in another thread, and a partition that is resumed
+        # at that moment may stay silent for ever, because all its messages then count as older than the resumption.
+        self._consumer.resume([Place(*partition) for partition in self._paused])
+        self._paused.clear()
+        self._consumer.assign([Place(*partition, offsets.start) for partition, offsets in wanted.items()])
         left, heard = dict(wanted), time.monotonic()
         while left:
             if time.monotonic() >= until:
@@ -201,6 +203,7 @@ class RangeReader:
         if ends:
             del left[partition]
             self._consumer.pause([Place(*partition)])
+            self._paused.append(partition)
 
 
 def _place(message: Message) -> tuple[TopicPartition, int]:

@@ -28,5 +28,6 @@ def failures(outcome: CheckOutcome) -> dict[str, str]:
 
 
 def codes_of(outcome: CheckOutcome, topic: str) -> dict[str, int]:
-    """Code -> count of every finding whose message begins with the topic."""
+    """Code -> count of every finding whose message begins with the topic; the check must have begun."""
+    assert outcome.coverage is not None, outcome.findings
     return {each.code: each.count for each in outcome.findings if each.message.startswith(f"{topic}:")}
