@@ -30,7 +30,7 @@ ANSWERS = Answers(
     groups=("checkout-.*",),
     strimzi="1.2",
     context="west",
-    package="kafka-replication==0.1.0",
+    package="kafka-replication==1.0.0",
 )
 WORKFLOWS = ("review", "promote", "drift")
 INSTALL = (
