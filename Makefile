@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup demo quick slow test check format bench alerts monitoring drills schema reference model faults properties lock touched-stacks review environments promote drift
+.PHONY: help setup demo quick slow test check format bench alerts monitoring drills schema reference dist model faults properties lock touched-stacks review environments promote drift
 
 # Recipes read these, ENVIRONMENT, TO, STACKS, FAULTS, MONITORING and SIZE as environment variables, so that neither make nor a shell
 # runs what a value contains.
@@ -26,6 +26,7 @@ help:
 	@echo "make drift   compare the clusters with the stacks: STACKS=…"
 	@echo "make bench   measure checks, deployments and validation: SIZE=--records=1000000"
 	@echo "make reference  write the reference pages: commands, keys, alerts, series, problem codes"
+	@echo "make dist    build the source archive and the wheel of the last commit into dist/, twice, and check them"
 	@echo "make alerts  let promtool judge the alerts of a flow"
 	@echo "make monitoring  make faults on running flows and print which alerts a real Prometheus raises"
 	@echo "make drills  fail over and back each shape of flow on the local stack, adopt plain YAML under traffic, and count"
@@ -117,6 +118,9 @@ schema: $(READY)
 # The pages and tables of reference that the code knows. A test fails while one is stale.
 reference: $(READY)
 	$(BIN)/python -m tests.reference
+
+dist: $(READY)
+	@$(BIN)/python -m tests.release
 
 # Needs Maven and a JDK. Run it after changing a Kafka version in infra/machine/versions.py.
 properties: $(READY)

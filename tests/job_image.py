@@ -6,7 +6,7 @@ needs on Linux.
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.metadata import requires
 from pathlib import Path
 
@@ -50,10 +50,10 @@ def _without_comments(block: str) -> str:
     return "\n".join(line for line in block.splitlines() if not line.strip().startswith("#"))
 
 
-def sums(folder: Path) -> Iterator[str]:
-    """The lines of `sha256sum` for the jars in a folder."""
-    for jar in sorted(folder.glob("*.jar")):
-        yield f"{hashlib.sha256(jar.read_bytes()).hexdigest()}  {jar.name}\n"
+def sums(files: Iterable[Path]) -> Iterator[str]:
+    """The lines of `sha256sum` for these files."""
+    for file in sorted(files):
+        yield f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n"
 
 
 if __name__ == "__main__":

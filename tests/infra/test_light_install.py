@@ -1,27 +1,30 @@
-"""The package as `pip install kafka-replication` leaves it, without extras: only what the core needs is on the path."""
+"""What `make dist` builds, installed without extras and outside the checkout: only what the core needs is there."""
 
 import json
 import shutil
 import subprocess
 import sys
-import tomllib
+import venv
 from importlib.metadata import PathDistribution, distribution
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 
-from kafka_replication.infra.machine.paths import link_package
+from tests import release
 from tests.job_image import needed
 from tests.repository import ROOT
+from tests.workflows.workflow import Runner, a_repository, set_up
 
 pytestmark = pytest.mark.process
 
 STACK = "prod-us-west-2"
 MIRROR = ROOT / "tests" / "infra" / "onboard" / "importing" / "cases" / "flow-of-three-connectors.yaml"
-_RUN = "import sys; sys.path.append({path!r}); from kafka_replication.infra.commands.app import main; main()"
+#: What `make dist` needs of the tests.
+PROGRAM = ("__init__.py", "job_image.py", "release.py", "repository.py")
 #: A program with a stranger's modules of the commonest names beside it.
-_PROGRAM = """
+_BESIDE = """
+import sys; sys.path.insert(0, '.')
 import components, infra, spark
 from kafka_replication import Flow, ReplicationFlow, ReplicationFlowArgs
 print(components.OWN, infra.OWN, spark.OWN, ReplicationFlow.__name__)
@@ -29,22 +32,40 @@ print(components.OWN, infra.OWN, spark.OWN, ReplicationFlow.__name__)
 
 
 @pytest.fixture(scope="module")
-def core(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with links to the distributions that the core needs, and to the package."""
-    folder = tmp_path_factory.mktemp("site")
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    for name in needed(tuple(Requirement(each).name for each in project["dependencies"])) | {project["name"]}:
+def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that `make dist` writes in a copy of this repository."""
+    copy = tmp_path_factory.mktemp("copy") / "repository"
+    a_repository(copy)
+    (copy / "tests").mkdir()
+    for name in PROGRAM:
+        shutil.copy(ROOT / "tests" / name, copy / "tests")
+    set_up(copy, python=f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    runner = Runner(copy, tmp_path_factory.mktemp("temporary"), {})
+    answer = runner.run_job({"steps": [{"name": "Build", "run": "make dist"}]})["Build"]
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stdout == (copy / "dist" / "SHA256SUMS").read_text()
+    status = subprocess.run(["git", "status", "--short"], cwd=copy, capture_output=True, text=True, check=True)
+    assert status.stdout == "?? tests/\n", "a build leaves nothing behind but dist/"
+    return copy / "dist"
+
+
+@pytest.fixture(scope="module")
+def core(released: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The programs of an environment with the released wheel, and links to the distributions that the core needs."""
+    folder = tmp_path_factory.mktemp("environment")
+    venv.create(folder, symlinks=True)
+    (packages,) = folder.glob("lib/python*/site-packages")
+    for name in needed(tuple(Requirement(each).name for each in release.project()["dependencies"])):
         installed = distribution(name)
         assert isinstance(installed, PathDistribution)
-        tops = {file.parts[0] for file in installed.files or ()} - {
-            "..",
-            "__pycache__",
-        }  # Scripts, and what is compiled.
-        for top in tops:
-            if not (folder / top).exists():
-                (folder / top).symlink_to(Path(str(installed.locate_file(top))))
-    link_package(ROOT, folder)
-    return folder
+        # The first is for scripts, the second for what is compiled.
+        for top in {file.parts[0] for file in installed.files or ()} - {"..", "__pycache__"}:
+            if not (packages / top).exists():
+                (packages / top).symlink_to(Path(str(installed.locate_file(top))))
+    (wheel,) = released.glob("*.whl")
+    pip = [sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python"), "install", "--quiet", "--no-deps"]
+    subprocess.run([*pip, "--no-index", str(wheel)], check=True, capture_output=True)
+    return folder / "bin"
 
 
 @pytest.fixture(scope="module")
@@ -55,9 +76,9 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def python(core: Path, code: str, *words: str, cwd: Path) -> "subprocess.CompletedProcess[str]":
-    """Run Python without its own packages, but with those of `core`."""
-    command = [sys.executable, "-S", "-c", code.format(path=str(core)), *words]
+def run(program: Path, *words: str, cwd: Path) -> "subprocess.CompletedProcess[str]":
+    """Run a program of `core` where nothing of the checkout is on the path."""
+    command = [str(program), *words]
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, env={"HOME": str(cwd)})
 
 
@@ -81,9 +102,9 @@ def python(core: Path, code: str, *words: str, cwd: Path) -> "subprocess.Complet
 def test_a_command_that_reads_files_needs_no_extra(words: list[str], core: Path, project: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     if "{out}" in words and words[0] != "render":
-        assert python(core, _RUN, "render", STACK, "--out", str(out), cwd=project).returncode == 0
+        assert run(core / "replicate", "render", STACK, "--out", str(out), cwd=project).returncode == 0
     filled = [word.format(out=out, imported=tmp_path / "imported") for word in words]
-    answer = python(core, _RUN, *filled, cwd=project)
+    answer = run(core / "replicate", *filled, cwd=project)
     # An import exits with 1 if it leaves something out.
     assert answer.returncode in {0, 1}, answer.stderr
     assert answer.stdout
@@ -104,7 +125,7 @@ def test_a_command_that_reads_files_needs_no_extra(words: list[str], core: Path,
 def test_a_missing_package_is_named_with_the_extra_that_brings_it(
     words: list[str], extra: str, core: Path, project: Path
 ) -> None:
-    answer = python(core, _RUN, *words, cwd=project)
+    answer = run(core / "replicate", *words, cwd=project)
     assert answer.returncode == 2, answer.stdout + answer.stderr
     said = " ".join(answer.stderr.split())
     assert f"is not installed, at this installation. `replicate {words[0]}` needs it. " in said
@@ -116,6 +137,9 @@ def test_a_program_may_have_packages_of_its_own_that_are_named_as_our_folders(co
     for name in ("components", "infra", "spark"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text(f"OWN = {json.dumps(name)}\n")
-    code = "import sys; sys.path[:0] = ['.', {path!r}]\n" + _PROGRAM
-    answer = python(core, code, cwd=tmp_path)
+    answer = run(core / "python", "-c", _BESIDE, cwd=tmp_path)
     assert answer.stdout == "components infra spark ReplicationFlow\n", answer.stderr
+
+
+def test_the_command_prints_the_released_version(core: Path, tmp_path: Path) -> None:
+    assert run(core / "replicate", "--version", cwd=tmp_path).stdout == f"replicate {release.project()['version']}\n"
