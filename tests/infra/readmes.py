@@ -98,6 +98,8 @@ def _is_elsewhere(path: Path) -> bool:
 
 #: Every README of the repository, the first screen first.
 READMES = [Readme(path) for path in sorted(ROOT.glob("**/README.md")) if not _is_elsewhere(path)]
+#: The pages about the project itself.
+ABOUT = [Readme(path) for path in sorted((ROOT / ".github").glob("*.md"))]
 #: The pages that a program writes, in whole or in part.
 GENERATED = [
     Readme(path) for path in sorted(ROOT.glob("**/[A-Z]*.md")) if path.name != "README.md" and not _is_elsewhere(path)

@@ -24,15 +24,15 @@ from kafka_replication.infra.stack.settings import read_settings, stack_names
 from kafka_replication.infra.stack.stack_checks import problems
 from kafka_replication.spark.arguments import parser as job_arguments
 from tests.components.recorder import record
-from tests.infra.readmes import GENERATED, READMES, Block, Command, Readme
+from tests.infra.readmes import ABOUT, GENERATED, READMES, Block, Command, Readme
 from tests.repository import ROOT, STACKS
 from tests.test_structure import imports_of
 
 LANGUAGES = {"yaml", "python", "console", "text"}
-BLOCKS = [block for readme in READMES for block in readme.blocks()]
-COMMANDS = [command for readme in READMES for command in readme.commands()]
+BLOCKS = [block for readme in [*READMES, *ABOUT] for block in readme.blocks()]
+COMMANDS = [command for readme in [*READMES, *ABOUT] for command in readme.commands()]
 #: Programs that the console blocks call beside `replicate`, `make` and Python.
-OTHER_PROGRAMS = {"bash", "cd", "docker", "git", "kubectl", "mvn", "pip", "pulumi", "rm", "source"}
+OTHER_PROGRAMS = {"bash", "cd", "docker", "gh", "git", "kubectl", "mvn", "pip", "pulumi", "rm", "sha256sum", "source"}
 #: Commands that read the stack files alone: their output is compared.
 READ_ONLY = {"check", "explain", "environments"}
 LINES_OF_THE_FIRST_PAGE = 150
@@ -40,7 +40,7 @@ LINES_OF_A_PAGE = 300
 #: Marks a path in a code span that is a placeholder and not a name.
 _PLACEHOLDER = re.compile(r"[<>…*{}]|\b[A-Z]{3,}\b")
 
-each_readme = pytest.mark.parametrize("readme", READMES, ids=[readme.name for readme in READMES])
+each_readme = pytest.mark.parametrize("readme", [*READMES, *ABOUT], ids=lambda readme: readme.name)
 
 
 def of_language(language: str) -> pytest.MarkDecorator:
@@ -216,9 +216,9 @@ def test_a_read_only_command_prints_the_output_that_a_readme_shows(command: Comm
     assert [line for line in command.output if line != "…" and line.rstrip() not in printed] == [], answer.stderr
 
 
-@pytest.mark.parametrize("readme", [*READMES, *GENERATED], ids=[page.name for page in [*READMES, *GENERATED]])
+@pytest.mark.parametrize("readme", [*READMES, *ABOUT, *GENERATED], ids=lambda readme: readme.name)
 def test_a_link_leads_to_an_existing_file_and_heading(readme: Readme) -> None:
-    anchors = {other.path: other.anchors() for other in [*READMES, *GENERATED]}
+    anchors = {other.path: other.anchors() for other in [*READMES, *ABOUT, *GENERATED]}
     for target in readme.links():
         if target.startswith(("https://", "http://")):
             continue
@@ -276,7 +276,7 @@ def test_every_file_of_the_walk_of_a_key_runs_when_a_flow_is_deployed() -> None:
     assert [file for file in files[1:] if str(ROOT / file) not in ran] == []
 
 
-@pytest.mark.parametrize("readme", READMES, ids=[readme.name for readme in READMES])
+@each_readme
 def test_a_page_is_short_enough_to_be_read(readme: Readme) -> None:
     assert len(readme.text.splitlines()) <= LINES_OF_A_PAGE
 
