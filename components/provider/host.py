@@ -1,5 +1,6 @@
 """The provider that Pulumi's engine asks for the schema and for components; it reports mistakes as sentences."""
 
+import json
 from collections.abc import Iterable
 from importlib.metadata import version
 
@@ -11,6 +12,7 @@ from pulumi.provider.server import ComponentInitError
 
 from kafka_replication.components.contract.problems import ReplicationError
 from kafka_replication.components.properties.definitions import nearest
+from kafka_replication.components.provider.package_schema import with_types
 from kafka_replication.components.provider.replications import PACKAGE, Replications
 
 
@@ -22,6 +24,7 @@ class Host(ComponentProvider):
 
     def __init__(self) -> None:
         super().__init__([Replications], PACKAGE, version=version(PACKAGE))
+        self.schema = json.dumps(with_types(json.loads(self.schema or "")))
 
     def construct(
         self, name: str, resource_type: str, inputs: pulumi.Inputs, options: pulumi.ResourceOptions | None = None

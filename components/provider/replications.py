@@ -1,6 +1,6 @@
 """One component with thin arguments: a topology as plain mappings, which our own model reads and checks.
 
-A Pulumi schema has no alternatives, such as the kinds of a replication; the keys are those of a topology file.
+`package_schema.py` tells other languages the types of these mappings.
 """
 
 from collections.abc import Mapping

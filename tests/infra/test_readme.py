@@ -28,7 +28,7 @@ from tests.infra.readmes import ABOUT, GENERATED, READMES, Block, Command, Readm
 from tests.repository import ROOT, STACKS
 from tests.test_structure import imports_of
 
-LANGUAGES = {"yaml", "python", "console", "text"}
+LANGUAGES = {"yaml", "python", "typescript", "console", "text"}
 BLOCKS = [block for readme in [*READMES, *ABOUT] for block in readme.blocks()]
 COMMANDS = [command for readme in [*READMES, *ABOUT] for command in readme.commands()]
 #: Programs that the console blocks call beside `replicate`, `make` and Python.
