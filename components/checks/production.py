@@ -83,19 +83,23 @@ def _check_workers(flow: ExpandedFlow) -> Iterator[Problem]:
 
 
 def _check_image(flow: ExpandedFlow) -> Iterator[Problem]:
-    image = flow.settings.connect.image
-    if image is None or "@" in image:
-        return
-    tag = image.rpartition("/")[2].partition(":")[2]
-    if tag in ("", "latest"):
-        yield warning(
-            flow.where("connect.image"),
-            "image-not-pinned",
-            f"the image is `{image}`, {'with the tag `latest`' if tag else 'without a tag'}",
-            "Workers that start later may run another version than those that run already, and a review does not "
-            "show it.",
-            "name a version, as in `IMAGE:1.2.0`, or a digest.",
-        )
+    connect = flow.settings.connect
+    images = {"connect.image": connect.image}
+    for index, plugin in enumerate(connect.plugins or ()):
+        artifacts = enumerate(plugin.get("artifacts") or ())
+        named = {at: one.get("reference") for at, one in artifacts if isinstance(one, Mapping)}
+        images |= {f"connect.plugins.{index}.artifacts.{at}.reference": image for at, image in named.items()}
+    for where, image in images.items():
+        tag = str(image).rpartition("/")[2].partition(":")[2]
+        if image is not None and "@" not in image and tag in ("", "latest"):
+            yield warning(
+                flow.where(where),
+                "image-not-pinned",
+                f"the image is `{image}`, {'with the tag `latest`' if tag else 'without a tag'}",
+                "Workers that start later may run another version than those that run already, and a review does not "
+                "show it.",
+                "name a version, as in `IMAGE:1.2.0`, or a digest.",
+            )
 
 
 def _check_annotations(flow: ExpandedFlow) -> Iterator[Problem]:

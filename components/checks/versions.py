@@ -1,6 +1,6 @@
 """Settings that the operator or its API version does not support."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kafka_replication.components.checks.property_values import check_reference
@@ -23,14 +23,32 @@ from kafka_replication.components.topology.connectors import Connector
 from kafka_replication.components.topology.model import Topology
 from kafka_replication.components.topology.workers import ReporterMetrics
 
-#: Fields of the workers' template -> the first operator that has them. Source: Strimzi's custom resource definitions.
-_TEMPLATE_SINCE = {
-    "pod.dnsPolicy": (0, 46),
-    "pod.dnsConfig": (0, 46),
-    "pod.securityContext.seLinuxChangePolicy": (0, 46),
-    "pod.securityContext.supplementalGroupsPolicy": (0, 46),
-    "pod.hostUsers": (0, 50),
-    "pod.templatedVolumes": (1, 2),
+#: Fields of the workers -> the first operator that has them. Source: Strimzi's custom resource definitions.
+_CONNECT_SINCE = {
+    "template.pod.dnsPolicy": (0, 46),
+    "template.pod.dnsConfig": (0, 46),
+    "template.pod.securityContext.seLinuxChangePolicy": (0, 46),
+    "template.pod.securityContext.supplementalGroupsPolicy": (0, 46),
+    "template.pod.volumes.image": (0, 47),
+    "template.pod.hostUsers": (0, 50),
+    "template.pod.templatedVolumes": (1, 2),
+    "plugins": (0, 47),
+    "build.output.additionalBuildOptions": (0, 49),
+    "build.output.additionalPushOptions": (0, 49),
+    "build.plugins.artifacts.includeScope": (1, 1),
+    "build.plugins.artifacts.mirrors": (1, 2),
+    "rack.type": (1, 0),
+}
+#: Fields that the API `v1` does not have -> why, and what to set instead.
+_GONE_IN_V1 = {
+    "template.deployment": (
+        "Operators run workers as StrimziPodSets, so the API `v1` has no Deployment to configure.",
+        "remove it; `template.podSet` configures what runs the workers.",
+    ),
+    "build.output.additionalKanikoOptions": (
+        "Newer operators build with Buildah unless they are told otherwise.",
+        "write the options as `additionalBuildOptions`.",
+    ),
 }
 #: Source: Strimzi 0.48, KafkaConnectSpec and KafkaClientAuthenticationCustom.
 _MOUNTS = "/mnt"
@@ -42,7 +60,7 @@ _PLUGIN_VERSION_SINCE = (0, 49)
 def check_versions(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem]:
     """The operator supports everything that a flow sets."""
     operator = strimzi(topology.strimzi)
-    yield from _check_template(operator, flow)
+    yield from _check_fields(operator, flow)
     yield from _check_mounts(flow)
     yield from _check_kafka(topology.strimzi, operator, flow)
     if isinstance(flow.settings.connect.metrics, ReporterMetrics) and not operator.has(_REPORTER_SINCE):
@@ -110,28 +128,26 @@ def _check_kafka(given: str, operator: Strimzi, flow: ExpandedFlow) -> Iterator[
         )
 
 
-def _check_template(operator: Strimzi, flow: ExpandedFlow) -> Iterator[Problem]:
-    template = flow.settings.connect.template or {}
-    for path, since in _TEMPLATE_SINCE.items():
-        if _holds(template, path) and not operator.has(since):
-            yield _too_old(flow.where(f"connect.template.{path}"), path, since, operator, "remove it")
-    if "deployment" in template and operator.api is StrimziApi.V1:
-        yield Problem(
-            flow.where("connect.template.deployment"),
-            "gone-in-v1",
-            "the workers' template sets `deployment`, which the API `v1` does not have",
-            "Operators run workers as StrimziPodSets, so the API `v1` has no Deployment to configure.",
-            "remove it; `template.podSet` configures what runs the workers.",
-        )
+def _check_fields(operator: Strimzi, flow: ExpandedFlow) -> Iterator[Problem]:
+    connect = flow.settings.connect.model_dump(by_alias=True, exclude_none=True)
+    for path, since in _CONNECT_SINCE.items():
+        for where in _places(connect, path.split("."), "connect") if not operator.has(since) else ():
+            yield _too_old(flow.where(where), path.removeprefix("template."), since, operator, "remove it")
+    for path, (why, remedy) in _GONE_IN_V1.items():
+        for where in _places(connect, path.split("."), "connect") if operator.api is StrimziApi.V1 else ():
+            what = f"the workers set `{path}`, which the API `v1` does not have"
+            yield Problem(flow.where(where), "gone-in-v1", what, why, remedy)
 
 
-def _holds(template: Mapping[str, Any], path: str) -> bool:
-    here: Any = template
-    for part in path.split("."):
-        if not isinstance(here, Mapping) or part not in here:
-            return False
-        here = here[part]
-    return True
+def _places(value: Any, path: Sequence[str], where: str) -> Iterator[str]:
+    """Yield where a field is set, in each entry of the lists on its path."""
+    if not path:
+        yield where
+    elif isinstance(value, list | tuple):
+        for index, entry in enumerate(value):
+            yield from _places(entry, path, f"{where}.{index}")
+    elif isinstance(value, Mapping) and path[0] in value:
+        yield from _places(value[path[0]], path[1:], f"{where}.{path[0]}")
 
 
 def _check_custom(flow: ResolvedFlow, side: Side) -> Iterator[Problem]:
@@ -151,9 +167,9 @@ def _check_custom(flow: ResolvedFlow, side: Side) -> Iterator[Problem]:
 
 
 def _check_in_image(operator: Strimzi, flow: ExpandedFlow, where: str, name: str) -> Iterator[Problem]:
-    """The operator's image has a well-known class, unless another image is named."""
-    missing = NOT_IN_IMAGES.get(name)
-    if missing is None or flow.settings.connect.image is not None:
+    """The operator's image has a well-known class, unless something else brings classes."""
+    missing, connect = NOT_IN_IMAGES.get(name), flow.settings.connect
+    if missing is None or connect.image or connect.build or connect.plugins:
         return
     has_kafka = tuple(map(int, flow.kafka.split("."))) < missing.kafka
     if not has_kafka and (operator.version is None or operator.version >= missing.strimzi):

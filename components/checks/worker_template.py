@@ -1,19 +1,21 @@
-"""The template of the workers' pods: fields and values that Strimzi's custom resource definitions accept.
+"""What is passed to Strimzi as written: fields and values that its custom resource definitions accept.
 
 The API server drops a field that the definition does not have, without a word, and refuses a value of another type.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from kafka_replication.components.checks.property_values import is_open_credential, open_credential
 from kafka_replication.components.contract.problems import Problem
-from kafka_replication.components.flows.expansion import ExpandedFlow
+from kafka_replication.components.flows.expansion import ExpandedFlow, FlowShape
 from kafka_replication.components.properties.definitions import nearest
 
-#: The schema of `spec.template` in every API version; `components.checks.versions` knows which operator has what.
+#: The schema of these fields of a KafkaConnect in every API version; `checks.versions` knows which operator has what.
 #: tests/contract/worker_template.py writes it from the definitions that Strimzi's own generator prints.
 FILE = Path(__file__).with_name("worker_template.json")
 
@@ -27,20 +29,31 @@ _SIMPLE: Mapping[str, tuple[type, ...]] = {
 }
 _WORDS = {"string": "text", "integer": "a whole number", "boolean": "true or false", "object": "a mapping"}
 _WORDS |= {"int-or-string": "a whole number or text", "number": "a number", "keys": "a mapping", "map": "a mapping"}
-_WORDS |= {"list": "a list"}
+_WORDS |= {"list": "a list", "pattern": "text"}
+_DROPPED = "Strimzi's definition does not have the field, so Kubernetes would drop it without a message."
 
 
 @cache
 def worker_template() -> Mapping[str, Any]:
-    """Return the schema: `keys`, `map`, `list` or `enum` with what is below, or the name of a simple type."""
+    """Return the schema: `keys`, `map`, `list`, `enum` or `pattern` with what is below, or the name of a simple type;
+    `required` names the keys that must be there.
+    """
     schema: Mapping[str, Any] = json.loads(FILE.read_text())
     return schema
 
 
 def check_worker_template(flow: ExpandedFlow) -> Iterator[Problem]:
-    """Yield every field and value of the workers' template that the operator would not take over."""
-    template = flow.settings.connect.template or {}
-    yield from _mistakes(worker_template(), template, flow.where("connect.template"))
+    """Yield every field and value of the workers that the operator would not take over."""
+    for key, schema in worker_template()["keys"].items():
+        where, value = flow.where(f"connect.{key}"), getattr(flow.settings.connect, key)
+        if value and key != "template" and flow.shape is FlowShape.MIRROR_MAKER2:
+            what = f"a KafkaMirrorMaker2 has no field `{key}`"
+            remedy = "set `connect.image` to an image that has the plugins, or use `kind: flow`."
+            yield Problem(where, "unknown-key", what, _DROPPED, remedy)
+            continue
+        if key != "template" and is_open_credential(key, json.dumps(value)):
+            yield open_credential(where, key, "serve the artifacts without a login, or set `connect.image`.")
+        yield from _mistakes(schema, value, where)
 
 
 def _mistakes(schema: Any, value: Any, where: str) -> Iterator[Problem]:
@@ -48,7 +61,16 @@ def _mistakes(schema: Any, value: Any, where: str) -> Iterator[Problem]:
     if value is None:
         return
     kind, below = _kind(schema)
-    if kind == "enum":
+    if kind == "pattern" and isinstance(value, str):
+        if not re.search(below, value):
+            yield Problem(
+                where,
+                "not-accepted",
+                f"the value is {value!r}",
+                f"Accepted: text like {below}.",
+                "write it in that form.",
+            )
+    elif kind == "enum":
         if value not in below:
             yield _not_accepted(where, value, f"Accepted: {', '.join(below)}.", below[0])
     elif kind in ("keys", "map") and isinstance(value, Mapping):
@@ -57,6 +79,10 @@ def _mistakes(schema: Any, value: Any, where: str) -> Iterator[Problem]:
                 yield from _mistakes(below[key] if kind == "keys" else below, inner, f"{where}.{key}")
             else:
                 yield _unknown_field(f"{where}.{key}", str(key), below)
+        for key in schema.get("required", ()):
+            if value.get(key) is None and not any(nearest(str(given), below) == key for given in value.keys() - below):
+                why = "Kubernetes would refuse the resource of the workers."
+                yield Problem(f"{where}.{key}", "missing-key", f"`{key}` is missing", why, f"set `{key}`.")
     elif kind == "list" and isinstance(value, list | tuple):
         for index, entry in enumerate(value):
             yield from _mistakes(below, entry, f"{where}.{index}")
@@ -64,7 +90,11 @@ def _mistakes(schema: Any, value: Any, where: str) -> Iterator[Problem]:
         not isinstance(value, _SIMPLE.get(kind, ())) or (isinstance(value, bool) and kind != "boolean")
     ):
         what = f"the value is {_given(value)}, not {_WORDS[kind]}"
-        remedy = f'write `"{json.dumps(value)}"`, in quotation marks.' if kind == "string" else f"write {_WORDS[kind]}."
+        remedy = (
+            f'write `"{json.dumps(value)}"`, in quotation marks.'
+            if kind in ("string", "pattern")
+            else f"write {_WORDS[kind]}."
+        )
         yield Problem(where, "wrong-type", what, "Kubernetes would refuse the resource of the workers.", remedy)
 
 
@@ -75,8 +105,7 @@ def _kind(schema: Any) -> tuple[str, Any]:
 def _unknown_field(where: str, key: str, known: Mapping[str, Any]) -> Problem:
     near = nearest(key, known)
     remedy = f"did you mean `{near}`?" if near else f"remove it; accepted keys: {', '.join(sorted(known))}."
-    why = "Strimzi's definition does not have the field, so Kubernetes would drop it without a message."
-    return Problem(where, "unknown-key", f"`{key}` is not a key here", why, remedy)
+    return Problem(where, "unknown-key", f"`{key}` is not a key here", _DROPPED, remedy)
 
 
 def _not_accepted(where: str, value: object, why: str, example: str) -> Problem:

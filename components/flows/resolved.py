@@ -169,7 +169,7 @@ def config_values(cluster: Cluster) -> Iterator[ConfigValue]:
 
 #: Settings of the workers for their size, placement and monitoring.
 _WORKERS = {
-    *("replicas", "resources", "jvm_options", "image", "image_pull_secret"),
+    *("replicas", "resources", "jvm_options", "image", "image_pull_secret", "build", "plugins"),
     *("template", "rack", "readiness_probe", "liveness_probe", "logging", "metrics", "tracing"),
     *("name", "group_id", "storage_topics", "labels", "annotations"),
 }

@@ -33,6 +33,7 @@ from kafka_replication.components.render.metrics import label_defaults, metrics_
 from kafka_replication.components.topology.clusters import PropertyValue
 from kafka_replication.components.topology.connectors import Connector, Converters, StartFrom, Transform, Transforms
 from kafka_replication.components.topology.model import ExactlyOnce, Flow
+from kafka_replication.components.topology.workers import VariableRack
 
 _TRANSFORMS = "org.apache.kafka.connect.transforms"
 #: The guard's filter; a chain that contains it has the guard.
@@ -166,6 +167,8 @@ def _rack(flow: ResolvedFlow, role: ConnectorRole) -> Config:
         return {}
     if flow.strimzi.keeps_values:
         return {"consumer.client.rack": f"${{{FILE_PROVIDER}:{WORKER_FILE}:consumer.client.rack}}"}
+    if isinstance(flow.settings.connect.rack, VariableRack):
+        return {"consumer.client.rack": f"${{strimzienv:{flow.settings.connect.rack.env_var_name}}}"}
     return {"consumer.client.rack": "${strimzidir:/opt/kafka/init:rack.id}"}
 
 

@@ -23,7 +23,7 @@ from kafka_replication.components.topology.workers import ConnectCluster, Extern
 
 #: Parts of the model whose keys are Strimzi's own.
 _AS_WRITTEN = {
-    *("version", "image", "resources", "jvm_options", "rack", "tracing"),
+    *("version", "image", "build", "plugins", "resources", "jvm_options", "rack", "tracing"),
     *("readiness_probe", "liveness_probe"),
 }
 

@@ -91,6 +91,9 @@ def _secrets_of_pods(value: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]
         named = value.get(field)
         if isinstance(named, Mapping) and "name" in named and not named.get("optional"):
             yield named["name"], [named["key"]] if "key" in named else []
+    for field in ("pushSecret", "pullSecret"):
+        if isinstance(name := value.get(field), str):
+            yield name, [REGISTRIES]
     for pulling in value.get("imagePullSecrets") or ():
         yield (pulling["name"] if isinstance(pulling, Mapping) else pulling), [REGISTRIES]
     if "secrets" in (value.get("resources") or ()):

@@ -185,6 +185,8 @@ def _selector(form: _Node) -> tuple[str, list[str]]:
     """Return the key that selects a form among its alternatives, with the values that do."""
     for name in ("kind", "type"):
         wanted = form.get("properties", {}).get(name, {})
+        # A key that may be left out is a choice between its value and null.
+        wanted = wanted.get("anyOf", [wanted])[0]
         if values := [wanted["const"]] if "const" in wanted else wanted.get("enum"):
             return name, list(values)
     return "", []

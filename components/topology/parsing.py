@@ -22,7 +22,7 @@ _TAGS = frozenset(
         *("plain", "scram-sha-512", "scram-sha-256", "tls", "oauth", "custom"),
         *("flow", "prefixlessPair", "split", "mirrorMaker2"),
         *_SIMPLE_TYPES,
-        *("inline", "external", "jmxPrometheusExporter", "strimziMetricsReporter"),
+        *("inline", "external", "jmxPrometheusExporter", "strimziMetricsReporter", "label", "variable"),
     }
 )
 #: YAML's names for Python's types, and for the types that pydantic's errors ask for.

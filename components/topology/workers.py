@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field, with_config
+from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag, with_config
 from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
 
@@ -132,10 +132,30 @@ class Probe(Model):
     failure_threshold: PositiveInt | None = optional("Failures in a row that count as one.")
 
 
-class Rack(Model):
-    """Rack awareness of the workers' consumers. Source: KIP-392, Strimzi Rack."""
+class LabelRack(Model):
+    """The rack is the value of a node's label, such as its zone. Source: KIP-392, Strimzi TopologyLabelRack."""
 
-    topology_key: str = Field(min_length=1, description="Node label that names the rack, such as a zone.")
+    type: Literal["topology-label"] | None = optional("Always `topology-label`.")
+    topology_key: str = Field(min_length=1, description="Node label that names the rack.")
+
+
+class VariableRack(Model):
+    """The rack is the value of a variable that `template.connectContainer.env` sets, from Strimzi 1.0 on.
+    Source: Strimzi EnvironmentVariableRack.
+    """
+
+    type: Literal["environment-variable"]
+    env_var_name: str = Field(min_length=1, description="Environment variable that names the rack.")
+
+
+def _rack_kind(value: Any) -> str:
+    by_variable = isinstance(value, Mapping) and (value.get("type") == "environment-variable" or "envVarName" in value)
+    return "variable" if by_variable or isinstance(value, VariableRack) else "label"
+
+
+Rack = Annotated[
+    Annotated[LabelRack, Tag("label")] | Annotated[VariableRack, Tag("variable")], Discriminator(_rack_kind)
+]
 
 
 class Tracing(Model):
@@ -222,6 +242,10 @@ class ConnectCluster(Model):
     )
     image: str | None = optional("Container image of the workers; default: the operator's.", pattern=r"^\S+$")
     image_pull_secret: str | None = optional("Secret with credentials for the image's registry.")
+    build: JsonObject | None = optional("Plugins that the operator adds to an image, as in Strimzi's `spec.build`.")
+    plugins: tuple[JsonObject, ...] | None = optional(
+        "Plugins that workers mount from OCI artifacts, as in Strimzi's `spec.plugins`; from Strimzi 0.47 on."
+    )
     resources: Resources | None = optional("Resource requests and limits of a worker.")
     jvm_options: JvmOptions | None = optional("Options of the JVM, such as `-Xmx`.")
     config: Properties = Field(

@@ -12,6 +12,9 @@ from kafka_replication.components.checks.worker_template import FILE
 from kafka_replication.infra.local.artifacts import V1, V1BETA2, ensure_crds
 from kafka_replication.infra.machine.jdk import find_jdk
 
+#: The fields of a KafkaConnect that a topology passes to Strimzi as they are.
+PASSED = ("build", "plugins", "template")
+
 
 def short_schema(schema: Mapping[str, Any]) -> Any:
     """A schema of a definition without descriptions, as `worker_template` returns it."""
@@ -19,8 +22,11 @@ def short_schema(schema: Mapping[str, Any]) -> Any:
         return "int-or-string"
     if "enum" in schema:
         return {"enum": schema["enum"]}
+    if "pattern" in schema:
+        return {"pattern": schema["pattern"]}
     if "properties" in schema:
-        return {"keys": {key: short_schema(below) for key, below in schema["properties"].items()}}
+        keys = {key: short_schema(below) for key, below in schema["properties"].items()}
+        return {"keys": keys, **({"required": schema["required"]} if "required" in schema else {})}
     if isinstance(below := schema.get("additionalProperties"), Mapping):
         return {"map": short_schema(below)}
     return {"list": short_schema(schema["items"])} if schema["type"] == "array" else schema["type"]
@@ -28,12 +34,13 @@ def short_schema(schema: Mapping[str, Any]) -> Any:
 
 def united(newer: Any, older: Any) -> Any:
     """Both schemas in one, with the keys of either."""
-    if isinstance(newer, Mapping) and isinstance(older, Mapping) and newer.keys() == older.keys():
-        ((kind, new),), ((_, old),) = newer.items(), older.items()
+    if isinstance(newer, Mapping) and isinstance(older, Mapping) and next(iter(newer)) == next(iter(older)):
+        (kind, new), old = next(iter(newer.items())), next(iter(older.values()))
         if kind == "keys":
             both = {key: united(new.get(key, old.get(key)), old.get(key, new.get(key))) for key in {**new, **old}}
-            return {"keys": dict(sorted(both.items()))}
-        return newer if kind == "enum" else {kind: united(new, old)}
+            required = sorted({*newer.get("required", ())} & {*older.get("required", ())})
+            return {"keys": dict(sorted(both.items())), **({"required": required} if required else {})}
+        return newer if kind in ("enum", "pattern") else {kind: united(new, old)}
     return newer
 
 
@@ -42,9 +49,8 @@ def template_schema(definitions: list[Path]) -> str:
     schemas = []
     for file in definitions:
         (version,) = yaml.load(file.read_text(), yaml.CSafeLoader)["spec"]["versions"]
-        schemas.append(
-            short_schema(version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["template"])
-        )
+        spec = version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+        schemas.append({"keys": {key: short_schema(spec[key]) for key in PASSED if key in spec}})
     newer, older = schemas
     return json.dumps(united(newer, older), indent=1, sort_keys=True) + "\n"
 

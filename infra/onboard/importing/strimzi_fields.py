@@ -65,7 +65,7 @@ _MIRROR = {
 }
 _METADATA = {"name": TEXT, "namespace": TEXT, "labels": PROPERTIES, "annotations": PROPERTIES}
 _SPECS: Mapping[str, FieldForm] = {
-    "KafkaConnect": {**_WORKERS, **_CLUSTER},
+    "KafkaConnect": {**_WORKERS, **_CLUSTER, "build": {}, "plugins": [{}]},
     "KafkaConnector": {"class": TEXT, **_CONNECTOR},
     "KafkaMirrorMaker2": {
         **_WORKERS,

@@ -37,7 +37,7 @@ CONVERTERS = {
     "KafkaMirrorMaker2": {key: str(value) for key, value in BYTE_CONVERTERS.items()},
 }
 _AS_WRITTEN = (
-    *("replicas", "version", "image", "resources", "jvmOptions"),
+    *("replicas", "version", "image", "build", "plugins", "resources", "jvmOptions"),
     *("readinessProbe", "livenessProbe", "rack", "tracing"),
 )
 _NUMBER = re.compile(r"0|-?[1-9][0-9]*")
@@ -82,6 +82,9 @@ def connect_of(
     }
     connect |= own_labels(notes)
     connect |= {key: copy.deepcopy(spec[key]) for key in _AS_WRITTEN if spec.get(key) is not None}
+    if may_be_secret("build", spec.get("build")):
+        of_spec("build", "plain-text-credential", _PLAIN, "serve the artifacts without a login, or name an image.")
+        del connect["build"]
     if spec.get("replicas") == 0:
         why = "It is 0, so nothing runs. A topology has at least one worker: deploying it starts the connectors."
         of_spec("replicas", "no-workers", why, "set `connect.replicas` to 1 or more, or keep this object as it is.")
@@ -108,10 +111,6 @@ def connect_of(
 
 
 _REFUSED = {
-    "build": (
-        "The operator builds the image, but a topology names an existing image.",
-        "set `connect.image` to the image that the operator pushed.",
-    ),
     "externalConfiguration": (
         "Strimzi removed it in `v1`.",
         "set `connect.template.pod.volumes`, `connect.template.connectContainer.volumeMounts` and `env` instead.",

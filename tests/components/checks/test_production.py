@@ -45,6 +45,12 @@ FACTOR = "connectors.sources.a.config.replication.factor"
         pytest.param({"connect": {"image": "connect:latest"}}, "image-not-pinned", "connect.image", id="latest"),
         pytest.param({"connect": {"image": "host:5000/connect"}}, "image-not-pinned", "connect.image", id="no tag"),
         pytest.param(
+            {"connect": {"plugins": [{"name": "policy", "artifacts": [{"type": "image", "reference": "policy"}]}]}},
+            "image-not-pinned",
+            "connect.plugins.0.artifacts.0.reference",
+            id="a plugin's artifact without a tag",
+        ),
+        pytest.param(
             {"namespace": {"name": "kube-system", "create": False}},
             "namespace-of-kubernetes",
             "namespace.name",

@@ -38,6 +38,51 @@ def test_an_unsupported_operator_hides_the_problems_that_follow_from_it() -> Non
     assert refused("0.40", {"tls": None}, topics=[]) == {"unsupported-strimzi", "no-topics"}
 
 
+PLUGINS: dict[str, Any] = {
+    "plugins": [{"name": "policy", "artifacts": [{"type": "image", "reference": "registry.example.com/policy:1"}]}]
+}
+VARIABLE: dict[str, Any] = {"rack": {"type": "environment-variable", "envVarName": "RACK"}}
+
+
+def a_build(output: Mapping[str, Any] | None = None, **artifact: Any) -> dict[str, Any]:
+    """Workers whose image the operator builds with one plugin."""
+    maven = {"type": "maven", "group": "com.acme", "artifact": "policy", "version": "1.0", **artifact}
+    image = {"type": "docker", "image": "registry.example.com/connect:1", **(output or {})}
+    return {"build": {"output": image, "plugins": [{"name": "policy", "artifacts": [maven]}]}}
+
+
+@pytest.mark.parametrize(
+    ("strimzi", "connect", "wanted"),
+    [
+        pytest.param("0.45", a_build(), {}, id="a build, with any operator"),
+        pytest.param("0.46", PLUGINS, {"strimzi-too-old": "plugins"}, id="plugins before the field was added"),
+        pytest.param("0.47", PLUGINS, {}, id="plugins since the field was added"),
+        pytest.param(
+            "1.1",
+            a_build(mirrors=[{"url": "https://maven.example.com"}]),
+            {"strimzi-too-old": "build.plugins.0.artifacts.0.mirrors"},
+            id="mirrors before the field was added",
+        ),
+        pytest.param("1.2", a_build(mirrors=[{"url": "https://maven.example.com"}]), {}, id="mirrors"),
+        pytest.param("0.51", VARIABLE, {"strimzi-too-old": "rack.type"}, id="a variable before 1.0"),
+        pytest.param("1.0", VARIABLE, {}, id="a variable since 1.0"),
+        pytest.param("0.48", a_build({"additionalKanikoOptions": []}), {}, id="options of Kaniko in v1beta2"),
+        pytest.param(
+            "0.49",
+            a_build({"additionalKanikoOptions": []}),
+            {"gone-in-v1": "build.output.additionalKanikoOptions"},
+            id="options of Kaniko in v1",
+        ),
+    ],
+)
+def test_a_field_of_plugins_or_racks_that_the_operator_lacks_is_refused_where_it_is(
+    strimzi: str, connect: dict[str, Any], wanted: dict[str, str]
+) -> None:
+    topology = parse_topology(a_topology(a_flow(connect=connect, connectors=WITHOUT_HEARTBEATS), strimzi=strimzi))
+    errors = [problem for problem in check_topology(topology) if problem.severity is Severity.ERROR]
+    assert {each.code: each.where.removeprefix("replications.orders.connect.") for each in errors} == wanted
+
+
 @pytest.mark.parametrize(
     ("strimzi", "template", "wanted"),
     [

@@ -90,6 +90,62 @@ def test_a_field_that_strimzi_does_not_take_is_an_error(
     assert reported(template=template) == [(code, f"template.{where}", remedy)]
 
 
+DOCKER = {"type": "docker", "image": "registry.example.com/connect:1"}
+LOGIN = {"type": "jar", "url": "https://me:hunter2@repository.example.com/policy.jar"}
+IMAGE = {"type": "image", "reference": "registry.example.com/policy:1"}
+
+
+@pytest.mark.parametrize(
+    ("connect", "wanted"),
+    [
+        pytest.param({"build": {"output": DOCKER, "plugins": []}}, [], id="a build"),
+        pytest.param({"plugins": [{"name": "policy", "artifacts": [IMAGE]}]}, [], id="plugins"),
+        pytest.param(
+            {"build": {"output": DOCKER, "plugin": []}},
+            [("unknown-key", "build.plugin", "did you mean `plugins`?")],
+            id="a misspelt key is not missing, too",
+        ),
+        pytest.param(
+            {"plugins": [{"name": "policy", "artifacts": [{"type": "image"}]}]},
+            [("missing-key", "plugins.0.artifacts.0.reference", "set `reference`.")],
+            id="a missing key",
+        ),
+        pytest.param(
+            {"plugins": [{"name": "Policy", "artifacts": []}]},
+            [("not-accepted", "plugins.0.name", "write it in that form.")],
+            id="a name that the definition refuses",
+        ),
+        pytest.param(
+            {"plugins": [{"name": 5, "artifacts": []}]},
+            [("wrong-type", "plugins.0.name", 'write `"5"`, in quotation marks.')],
+            id="a number for a name",
+        ),
+        pytest.param(
+            {"plugins": [{"name": "policy", "artifacts": [{**IMAGE, "type": "jar"}]}]},
+            [("not-accepted", "plugins.0.artifacts.0.type", "write one of these, such as `image`.")],
+            id="an artifact for a build",
+        ),
+        pytest.param(
+            {"build": {"output": DOCKER, "plugins": [{"name": "policy", "artifacts": [LOGIN]}]}},
+            [("plain-text-credential", "build", "serve the artifacts without a login, or set `connect.image`.")],
+            id="a login in an address",
+        ),
+    ],
+)
+def test_plugins_are_judged_as_strimzi_would(connect: dict[str, Any], wanted: list[tuple[str, str, str]]) -> None:
+    assert reported(**connect) == wanted
+
+
+@pytest.mark.parametrize("key", ["build", "plugins"])
+def test_a_mirror_maker_2_has_no_plugins_of_its_own(key: str) -> None:
+    """Kubernetes would drop the field without a message, and the workers would not find the class."""
+    own = {"build": {"output": DOCKER, "plugins": []}, "plugins": [{"name": "policy", "artifacts": [IMAGE]}]}
+    topology = parse_topology(a_topology(a_flow(kind="mirrorMaker2", connect={key: own[key]})))
+    (problem,) = (found for found in check_topology(topology) if found.where.startswith("replications.orders.connect"))
+    assert (problem.code, problem.what) == ("unknown-key", f"a KafkaMirrorMaker2 has no field `{key}`")
+    assert problem.remedy == "set `connect.image` to an image that has the plugins, or use `kind: flow`."
+
+
 def test_a_template_that_strimzi_takes_is_accepted() -> None:
     spread = {
         "maxSkew": 1,
@@ -116,4 +172,4 @@ def test_no_value_of_another_type_is_printed() -> None:
 
 
 def test_the_model_and_the_definitions_have_the_same_parts() -> None:
-    assert set(worker_template()["keys"]) == set(Template.__annotations__)
+    assert set(worker_template()["keys"]["template"]["keys"]) == set(Template.__annotations__)

@@ -35,6 +35,8 @@ WORKERS: dict[str, Any] = {
     "jvmOptions": {"-Xmx": "4g"},
     "image": "registry.example.com/connect:1",
     "imagePullSecret": "registry",
+    "build": {"output": {"type": "docker", "image": "registry.example.com/connect:1"}, "plugins": []},
+    "plugins": [{"name": "policy", "artifacts": [{"type": "image", "reference": "registry.example.com/policy:1"}]}],
     "template": {"pod": {"metadata": {"labels": {"team": "a"}}}},
     "rack": {"topologyKey": "topology.kubernetes.io/zone"},
     "logging": {"type": "inline", "loggers": {"rootLogger.level": "DEBUG"}},

@@ -154,6 +154,13 @@ def test_the_consumer_of_a_source_connector_reads_from_the_nearest_replica(strim
     assert reached["client.rack"] == ("a", "source.consumer.client.rack")
 
 
+def test_a_rack_from_a_variable_reaches_the_consumer_of_a_source_connector() -> None:
+    """There is no init container then, and so no file."""
+    rack = {"type": "environment-variable", "envVarName": "RACK"}
+    config = connector_config(a_resolved_flow(connect={"rack": rack}), "source")
+    assert config["consumer.client.rack"] == "${strimzienv:RACK}"
+
+
 def test_a_repeated_entry_is_rendered_once() -> None:
     """Connect of Kafka 4.2 refuses a list with duplicates."""
     flow = a_resolved_flow(topics=["orders", "payments", "orders"], groups=["web", "web"], topicsExclude=["tmp", "tmp"])

@@ -74,6 +74,10 @@ def test_secrets_that_only_pods_read_are_asked_for() -> None:
     connect = {
         "image": "registry.example.com/connect:1.0.0",
         "imagePullSecret": "registry-login",
+        "build": {
+            "output": {"type": "docker", "image": "registry.example.com/built:1", "pushSecret": "push-login"},
+            "plugins": [],
+        },
         "template": {"connectContainer": container, "pod": {"volumes": [volume]}},
     }
     error = refused(_Holding({"krb": []}), [a_resolved_flow(a_topology()["clusters"], connect=connect)])
@@ -82,6 +86,7 @@ def test_secrets_that_only_pods_read_are_asked_for() -> None:
     assert {
         f"{create} aws-login --from-file=id=FILE",
         f"{create} registry-login --type=kubernetes.io/dockerconfigjson --from-file=.dockerconfigjson=FILE",
+        f"{create} push-login --type=kubernetes.io/dockerconfigjson --from-file=.dockerconfigjson=FILE",
     } < {*error.detail.splitlines()}
     assert "notes" not in str(error)
 

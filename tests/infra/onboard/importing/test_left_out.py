@@ -52,6 +52,17 @@ LOST = {
         "null-value: read.yaml, KafkaMirrorMaker2 kafka/mm2, spec.mirrors.0.sourceConnector.config.replication.policy."
         "class. It is `null`, so it is taken as not set, and Kafka's default applies.",
     ),
+    "a build with a login": (
+        edited(
+            FLOW,
+            (
+                "replicas: 1",
+                "replicas: 1\n  build: {output: {type: docker, image: c}, plugins: [{name: policy, artifacts: "
+                "[{type: jar, url: 'https://me:hunter2@example.com/policy.jar'}]}]}",
+            ),
+        ),
+        "plain-text-credential: read.yaml, KafkaConnect kafka/workers, spec.build. It holds a credential in plain text",
+    ),
     "a resource without workers": (
         edited(FLOW, ("replicas: 1", "replicas: 0")),
         "no-workers: read.yaml, KafkaConnect kafka/workers, spec.replicas. It is 0, so nothing runs.",
