@@ -26,7 +26,7 @@ help:
 	@echo "make drift   compare the clusters with the stacks: STACKS=…"
 	@echo "make bench   measure checks, deployments and validation: SIZE=--records=1000000"
 	@echo "make reference  write the reference pages: commands, keys, alerts, series, problem codes"
-	@echo "make dist    build the source archive and the wheel of the last commit into dist/, twice, and check them"
+	@echo "make dist    build what is released of the last commit into dist/: twice, compared and checked"
 	@echo "make alerts  let promtool judge the alerts of a flow"
 	@echo "make monitoring  make faults on running flows and print which alerts a real Prometheus raises"
 	@echo "make drills  fail over and back each shape of flow on the local stack, adopt plain YAML under traffic, and count"

@@ -1,12 +1,17 @@
-"""Builds what is released: `make dist` writes a source archive, a wheel and their checksums into dist/.
+"""Builds what is released: `make dist` writes a source archive, a wheel, a bill of materials and checksums into dist/.
+
+With `--notes TAG`, it prints the changelog's section of that version instead.
 
 Everything is built twice, from what the last commit holds, and must have the same bytes both times. The wheel is built
 from the source archive, so that whoever rebuilds it from there gets the same one.
 """
 
+import argparse
 import gzip
 import io
+import json
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -20,10 +25,13 @@ from typing import Any
 from packaging.metadata import Metadata
 
 from kafka_replication.infra.machine.paths import TOP
+from tests.bill_of_materials import bill_of_materials
 from tests.job_image import sums
 from tests.repository import ROOT
 
 DIST = ROOT / "dist"
+BILL_OF_MATERIALS = "sbom.cdx.json"
+CHANGELOG = ROOT / ".github" / "CHANGELOG.md"
 FOLDERS = ("components", "infra", "spark")
 #: What the source archive holds beside the folders.
 FILES = ("LICENSE", "README.md", "pyproject.toml", "setup.py")
@@ -164,8 +172,31 @@ def problems(built: Mapping[str, bytes]) -> Iterator[str]:
         yield from metadata_problems(files.read(metadata), project(), (ROOT / "README.md").read_text())
 
 
+def notes(tag: str, version: str, changelog: str) -> str:
+    """What a release says: the section of its version. Raises ValueError if the tag or the changelog is not ready."""
+    if tag != f"v{version}":
+        raise ValueError(f"the tag is {tag}, but pyproject.toml states {version}. Remedy: change one of them.")
+    section = re.search(rf"^## \[{re.escape(version)}\] - (\S+)\n(.+?)(?=^## |\Z)", changelog, re.MULTILINE | re.DOTALL)
+    if section is None or not re.fullmatch(r"\d{4}-\d\d-\d\d", section[1]):
+        raise ValueError(f"CHANGELOG.md lacks a dated section. Remedy: begin one with `## [{version}] - YYYY-MM-DD`.")
+    return f"{section[2].strip()}\n"
+
+
 def main() -> int:
-    """Write dist/, or print what is wrong and return 1."""
+    """Write dist/ or print the notes; or print what is wrong and return 1."""
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("--notes", metavar="TAG")
+    if tag := arguments.parse_args().notes:
+        try:
+            print(notes(tag, project()["version"], CHANGELOG.read_text()), end="")
+        except ValueError as error:
+            print(error, file=sys.stderr)
+            return 1
+        return 0
+    return _build_all()
+
+
+def _build_all() -> int:
     if changed := git("status", "--porcelain", "--", *FOLDERS, *FILES).decode():
         print(f"{changed}A release holds only what is committed. Remedy: commit or stash these.", file=sys.stderr)
         return 1
@@ -180,6 +211,7 @@ def main() -> int:
         file.unlink()
     for name, content in first.items():
         (DIST / name).write_bytes(content)
+    (DIST / BILL_OF_MATERIALS).write_text(json.dumps(bill_of_materials(seconds), indent=2) + "\n")
     (DIST / "SHA256SUMS").write_text("".join(sums(DIST.iterdir())))
     print((DIST / "SHA256SUMS").read_text(), end="")
     return 0

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.release import content_problems, differences, metadata_problems, project
+from tests.bill_of_materials import bill_of_materials
+from tests.release import CHANGELOG, content_problems, differences, metadata_problems, notes, project
 
 COMMITTED = ("README.md", "components/package/__init__.py", "infra/go/go.sum", "infra/README.md", "infra/PROBLEMS.md")
 OURS = {f"kafka_replication/{name}" for name in ("__init__.py", "infra/go/go.sum", "infra/PROBLEMS.md")}
@@ -89,3 +90,42 @@ def test_metadata_that_differs_or_that_an_index_refuses_is_refused(old: str, new
     (found,) = metadata_problems(METADATA.replace(old, new).encode(), project(), README)
     assert found.startswith("METADATA: ")
     assert wanted in found
+
+
+_CHANGES = "# Changelog\n\n## [1.1.0] - Unreleased\n\nNew.\n\n## [1.0.0] - 2026-12-01\n\n### Added\n\n- All.\n"
+
+
+def test_the_notes_are_the_section_of_the_version() -> None:
+    assert notes("v1.0.0", "1.0.0", _CHANGES) == "### Added\n\n- All.\n"
+
+
+@pytest.mark.parametrize(
+    ("tag", "version", "wanted"),
+    [
+        pytest.param("v1.0.0", "1.0.1", "the tag is v1.0.0, but pyproject.toml states 1.0.1", id="another version"),
+        pytest.param("1.0.0", "1.0.0", "the tag is 1.0.0, but", id="no v"),
+        pytest.param("v1.1.0", "1.1.0", "lacks a dated section", id="no date yet"),
+        pytest.param("v1.2.0", "1.2.0", r"begin one with `## \[1.2.0\] - YYYY-MM-DD`", id="no section"),
+    ],
+)
+def test_a_tag_that_is_not_ready_is_refused(tag: str, version: str, wanted: str) -> None:
+    with pytest.raises(ValueError, match=wanted):
+        notes(tag, version, _CHANGES)
+
+
+def test_the_changelog_has_a_section_of_the_version() -> None:
+    assert f"\n## [{project()['version']}] - " in CHANGELOG.read_text()
+
+
+def test_the_bill_of_materials_names_what_a_release_needs_and_nothing_that_only_tests_need() -> None:
+    document = bill_of_materials(1_795_827_600)
+    assert document["metadata"]["timestamp"] == "2026-11-28T01:00:00+00:00"
+    assert document["metadata"]["component"]["purl"] == f"pkg:pypi/kafka-replication@{project()['version']}"
+    parts = {part["purl"].partition("@")[0]: part for part in document["components"]}
+    assert len(parts) == len(document["components"])
+    # A direct requirement, one of an extra, one that only another package needs, and a jar.
+    for name in ("pypi/pydantic", "pypi/pyspark", "pypi/pydantic-core", "maven/org.apache.kafka/kafka-clients"):
+        assert f"pkg:{name}" in parts
+    assert not {"pkg:pypi/pytest", "pkg:pypi/ruff", "pkg:pypi/kafka-replication"} & parts.keys()
+    assert all(part["version"] for part in parts.values())
+    assert [len(part["hashes"]) for name, part in parts.items() if name.startswith("pkg:maven/")] == [1, 1, 1, 1]

@@ -14,14 +14,14 @@ from packaging.requirements import Requirement
 from tests import release
 from tests.job_image import needed
 from tests.repository import ROOT
-from tests.workflows.workflow import Runner, a_repository, set_up
+from tests.workflows.workflow import Runner, a_repository, load, set_up
 
 pytestmark = pytest.mark.process
 
 STACK = "prod-us-west-2"
 MIRROR = ROOT / "tests" / "infra" / "onboard" / "importing" / "cases" / "flow-of-three-connectors.yaml"
 #: What `make dist` needs of the tests.
-PROGRAM = ("__init__.py", "job_image.py", "release.py", "repository.py")
+PROGRAM = ("__init__.py", "bill_of_materials.py", "job_image.py", "release.py", "repository.py")
 #: A program with a stranger's modules of the commonest names beside it.
 _BESIDE = """
 import sys; sys.path.insert(0, '.')
@@ -33,19 +33,23 @@ print(components.OWN, infra.OWN, spark.OWN, ReplicationFlow.__name__)
 
 @pytest.fixture(scope="module")
 def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder that `make dist` writes in a copy of this repository."""
+    """The folder that the workflow of a release builds in a copy of this repository."""
     copy = tmp_path_factory.mktemp("copy") / "repository"
     a_repository(copy)
     (copy / "tests").mkdir()
     for name in PROGRAM:
         shutil.copy(ROOT / "tests" / name, copy / "tests")
     set_up(copy, python=f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
-    runner = Runner(copy, tmp_path_factory.mktemp("temporary"), {})
-    answer = runner.run_job({"steps": [{"name": "Build", "run": "make dist"}]})["Build"]
-    assert answer.returncode == 0, answer.stderr
-    assert answer.stdout == (copy / "dist" / "SHA256SUMS").read_text()
+    (copy / ".github").mkdir()
+    changelog = release.CHANGELOG.read_text().replace(" - Unreleased\n", " - 2026-12-01\n")
+    (copy / ".github" / "CHANGELOG.md").write_text(changelog)
+    runner = Runner(copy, tmp_path_factory.mktemp("temporary"), {"github.ref_name": f"v{release.project()['version']}"})
+    answers = runner.run_job(load("release")["jobs"]["build"])
+    assert [answer.returncode for answer in answers.values()] == [0, 0, 0], answers
+    assert answers["Build"].stdout == (copy / "dist" / "SHA256SUMS").read_text()
+    assert (copy / "notes.md").read_text().startswith("The first release.\n")
     status = subprocess.run(["git", "status", "--short"], cwd=copy, capture_output=True, text=True, check=True)
-    assert status.stdout == "?? tests/\n", "a build leaves nothing behind but dist/"
+    assert status.stdout.split() == ["??", ".github/", "??", "notes.md", "??", "tests/"], "dist/ is ignored"
     return copy / "dist"
 
 

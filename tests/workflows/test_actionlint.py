@@ -14,8 +14,10 @@ from tests.repository import ROOT
 from tests.workflows.workflow import WORKFLOWS, load, steps_of
 
 ALLOWED = {
+    "actions/attest",
     "actions/cache",
     "actions/checkout",
+    "actions/download-artifact",
     "actions/github-script",
     "actions/setup-go",
     "actions/setup-java",
@@ -24,6 +26,12 @@ ALLOWED = {
     "pulumi/actions",
 }
 USES = re.compile(r"^ *(?:- )?uses: (?P<action>[\w./-]+)@(?P<commit>[0-9a-f]{40}) # v\d+\.\d+\.\d+$")
+
+#: What the jobs of a workflow may write.
+WRITING = {
+    "review": {"comment": {"pull-requests"}, "preview": {"pull-requests"}},
+    "release": {"publish": {"id-token", "attestations"}, "release": {"contents"}},
+}
 
 each_workflow = pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.stem)
 
@@ -35,7 +43,7 @@ def lint(file: Path) -> "subprocess.CompletedProcess[str]":
 
 
 def test_there_is_a_workflow_for_each_purpose() -> None:
-    assert {"ci", "promote", "review"} <= {file.stem for file in WORKFLOWS}
+    assert {"ci", "promote", "release", "review"} <= {file.stem for file in WORKFLOWS}
 
 
 @each_workflow
@@ -56,7 +64,7 @@ def test_actionlint_finds_a_mistake(tmp_path: Path) -> None:
 
 @each_workflow
 def test_every_action_is_a_well_known_one_pinned_by_commit_with_its_version(file: Path) -> None:
-    lines = [line for line in file.read_text().splitlines() if re.match(r" *(- )?uses:", line)]
+    lines = [line for line in file.read_text().splitlines() if re.match(r" *(- )?uses: (?!\./)", line)]
     found = [USES.match(line) for line in lines]
     assert lines
     assert all(found), [line for line, match in zip(lines, found, strict=True) if not match]
@@ -70,14 +78,12 @@ def test_an_action_has_one_version_in_all_workflows() -> None:
 
 
 @each_workflow
-def test_workflows_have_no_permissions_and_only_commenting_jobs_may_write(file: Path) -> None:
+def test_workflows_have_no_permissions_and_only_jobs_that_comment_or_publish_may_write(file: Path) -> None:
     workflow = load(file.stem)
     assert workflow["permissions"] == {}
     given = {name: job["permissions"] for name, job in workflow["jobs"].items()}
     writing = {name: {key for key, value in rights.items() if value == "write"} for name, rights in given.items()}
-    assert {name: keys for name, keys in writing.items() if keys} == (
-        {"comment": {"pull-requests"}, "preview": {"pull-requests"}} if file.stem == "review" else {}
-    )
+    assert {name: keys for name, keys in writing.items() if keys} == WRITING.get(file.stem, {})
 
 
 @each_workflow

@@ -27,9 +27,9 @@ def load(name: str) -> dict[str, Any]:
 
 
 def steps_of(workflow: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Every step of every job."""
+    """Every step of every job that does not call another workflow."""
     for job in workflow["jobs"].values():
-        yield from job["steps"]
+        yield from job.get("steps", ())
 
 
 @dataclass
