@@ -74,7 +74,8 @@ def test_the_types_have_the_keys_of_the_models() -> None:
     for name, model in MODELS.items():
         form = SCHEMA["types"][f"{PACKAGE}:index:{name}"]
         assert form.get("properties", {}).keys() == model.get("properties", {}).keys(), name
-        assert set(form.get("required", ())) - {"kind"} == set(model.get("required", ())), name
+        constants = [key for key, value in form.get("properties", {}).items() if "const" in value]
+        assert set(form.get("required", ())) == {*model.get("required", ()), *constants}, name
 
 
 def test_a_replication_has_to_say_its_kind() -> None:
