@@ -1,7 +1,5 @@
 """The validation job's parameters come from the same model and hold credentials only as references."""
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +9,6 @@ from kafka_replication.components.render.secrets import secret_objects
 from tests.builders import a_cluster, a_resolved_flow
 
 DROP_TRACE = {"type": "DropHeaders", "config": {"headers": "trace"}}
-EARLIER = Path(__file__).parent / "job_parameters.json"
 LOGIN = {"type": "plain", "username": "validator", "password": {"secret": "job", "key": "password"}}
 TOKEN = {"type": "oauth", "accessToken": {"secret": "login", "key": "token"}}
 
@@ -139,27 +136,6 @@ def test_the_document_has_the_users_property_exclusions_and_says_that_acls_are_s
 def test_the_connector_offsets_topic_is_the_workers_storage_topic() -> None:
     own = {"storageTopics": {"offsets": "inherited-offsets"}}
     assert flow_parameters(a_resolved_flow(connect=own)).connector_offsets_topic == "inherited-offsets"
-
-
-def test_the_document_equals_the_one_that_earlier_releases_exported() -> None:
-    """A deployed stack keeps its document in its outputs, so the job must read documents of earlier releases."""
-    keystore = {"trust": {"secret": "ca", "key": "ca.p12", "format": "PKCS12", "password": {"config": "p"}}}
-    clusters = {
-        "useast": a_cluster(validation={"authentication": {"type": "tls", "secret": "validator"}}),
-        "uswest": a_cluster("us-west-2", tls=keystore, authentication=TOKEN),
-    }
-    sources = {"bulk": {"topics": ["logs-.*"]}, "rest": {"topics": ["orders"]}}
-    ledger = a_resolved_flow(
-        clusters,
-        "ledger",
-        policy="identity",
-        startFrom="latest",
-        loopGuard=True,
-        topics=[],
-        connectors={"sources": sources},
-    )
-    document = job_parameters("local", (a_resolved_flow(), ledger)).document()
-    assert json.dumps(document, indent=2) + "\n" == EARLIER.read_text()
 
 
 def test_the_document_carries_its_schema_version_and_every_flow() -> None:
