@@ -20,8 +20,6 @@ pytestmark = pytest.mark.process
 
 STACK = "prod-us-west-2"
 MIRROR = ROOT / "tests" / "infra" / "onboard" / "importing" / "cases" / "flow-of-three-connectors.yaml"
-#: What `make dist` needs of the tests.
-PROGRAM = ("__init__.py", "bill_of_materials.py", "job_image.py", "release.py", "repository.py")
 #: A program with a stranger's modules of the commonest names beside it.
 _BESIDE = """
 import sys; sys.path.insert(0, '.')
@@ -37,17 +35,18 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
     copy = tmp_path_factory.mktemp("copy") / "repository"
     a_repository(copy)
     (copy / "tests").mkdir()
-    for name in PROGRAM:
-        shutil.copy(ROOT / "tests" / name, copy / "tests")
+    for file in (ROOT / "tests").glob("*.py"):
+        shutil.copy(file, copy / "tests")
     set_up(copy, python=f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
     (copy / ".github").mkdir()
     changelog = release.CHANGELOG.read_text().replace(" - Unreleased\n", " - 2026-12-01\n")
     (copy / ".github" / "CHANGELOG.md").write_text(changelog)
-    runner = Runner(copy, tmp_path_factory.mktemp("temporary"), {"github.ref_name": f"v{release.project()['version']}"})
+    version = release.project()["version"]
+    runner = Runner(copy, tmp_path_factory.mktemp("temporary"), {"github.ref_name": f"v{version}"})
     answers = runner.run_job(load("release")["jobs"]["build"])
     assert [answer.returncode for answer in answers.values()] == [0, 0, 0], answers
     assert answers["Build"].stdout == (copy / "dist" / "SHA256SUMS").read_text()
-    assert (copy / "notes.md").read_text().startswith("The first release.\n")
+    assert (copy / "notes.md").read_text() == release.notes(f"v{version}", version, changelog)
     status = subprocess.run(["git", "status", "--short"], cwd=copy, capture_output=True, text=True, check=True)
     assert status.stdout.split() == ["??", ".github/", "??", "notes.md", "??", "tests/"], "dist/ is ignored"
     return copy / "dist"
