@@ -4,10 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup demo quick slow test check format bench alerts monitoring drills schema reference dist model faults properties lock touched-stacks review environments promote drift
+.PHONY: help setup demo quick slow test check format bench alerts monitoring drills schema reference dist model faults properties matrix lock touched-stacks review environments promote drift
 
-# Recipes read these, ENVIRONMENT, TO, STACKS, FAULTS, MONITORING and SIZE as environment variables, so that neither make nor a shell
-# runs what a value contains.
+# Recipes read these, ENVIRONMENT, TO, STACKS, FAULTS, MONITORING, SIZE and STRIMZI as environment variables, so that neither make nor
+# a shell runs what a value contains.
 BASE ?= origin/main
 OUT ?= review
 export BASE OUT
@@ -29,6 +29,7 @@ help:
 	@echo "make dist    build what is released of the last commit into dist/: twice, compared and checked"
 	@echo "make alerts  let promtool judge the alerts of a flow"
 	@echo "make monitoring  make faults on running flows and print which alerts a real Prometheus raises"
+	@echo "make matrix  judge what is rendered by the definitions of each release of Strimzi: STRIMZI=CLONE"
 	@echo "make drills  fail over and back each shape of flow on the local stack, adopt plain YAML under traffic, and count"
 	@echo "make model   look for a wrong verdict in 10,000 random histories each of partitions, flows and pairs"
 	@echo "make faults  make faults on running flows and print what the validation says of each: FAULTS='--only acl'"
@@ -89,6 +90,10 @@ alerts: $(READY)
 
 monitoring: $(READY)
 	$(BIN)/python -m tests.bench.monitoring $$MONITORING
+
+# Needs a clone of Strimzi's repository with its tags. Writes infra/SUPPORT.md.
+matrix: $(READY)
+	@$(BIN)/python -m tests.bench.matrix
 
 model: $(READY)
 	$(BIN)/python -m tests.bench.model

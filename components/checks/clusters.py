@@ -7,7 +7,7 @@ from itertools import combinations
 from kafka_replication.components.checks.property_values import is_open_credential, open_credential
 from kafka_replication.components.contract.problems import Problem, Severity, warning
 from kafka_replication.components.flows.expansion import expand
-from kafka_replication.components.flows.operators import strimzi
+from kafka_replication.components.flows.operators import OPERATORS, strimzi
 from kafka_replication.components.kafka.connections import (
     LOGIN_CLASSES,
     LOGIN_MODULES,
@@ -48,17 +48,22 @@ _READABLE = {
 
 
 def check_operator(topology: Topology) -> Problem | None:
-    """Return the problem of an operator that is too old for whatever is rendered, or None."""
-    operator, oldest = strimzi(topology.strimzi).version, strimzi(OLDEST_STRIMZI).version
-    if operator is None or oldest is None or operator >= oldest:
+    """Return the problem of an operator for which nothing that is rendered was judged, or None."""
+    operator = strimzi(topology.strimzi).version
+    if operator is None or operator in OPERATORS:
         return None
+    judged = ", ".join(f"{major}.{minor}" for major, minor in OPERATORS)
+    remedy = (
+        "set `strimzi: v1` for what every operator of that API takes, or use a release of this project that knows it."
+    )
+    if operator < min(OPERATORS):
+        remedy = f"upgrade the operator and set `strimzi: '{OLDEST_STRIMZI}'` or later."
     return Problem(
         "strimzi",
         "unsupported-strimzi",
-        f"Strimzi {topology.strimzi} is older than {OLDEST_STRIMZI}",
-        "The rendered objects are tested against the resource definitions of 0.45 and 1.2, not those of older "
-        "operators.",
-        f"upgrade the operator and set `strimzi: '{OLDEST_STRIMZI}'` or later.",
+        f"Strimzi {topology.strimzi} is not supported",
+        f"What is rendered was judged by the resource definitions of {judged}, and of no other operator.",
+        remedy,
     )
 
 

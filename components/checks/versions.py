@@ -24,7 +24,7 @@ from kafka_replication.components.topology.model import Topology
 from kafka_replication.components.topology.workers import ReporterMetrics
 
 #: Fields of the workers -> the first operator that has them. Source: Strimzi's custom resource definitions.
-_CONNECT_SINCE = {
+CONNECT_SINCE = {
     "template.pod.dnsPolicy": (0, 46),
     "template.pod.dnsConfig": (0, 46),
     "template.pod.securityContext.seLinuxChangePolicy": (0, 46),
@@ -130,7 +130,7 @@ def _check_kafka(given: str, operator: Strimzi, flow: ExpandedFlow) -> Iterator[
 
 def _check_fields(operator: Strimzi, flow: ExpandedFlow) -> Iterator[Problem]:
     connect = flow.settings.connect.model_dump(by_alias=True, exclude_none=True)
-    for path, since in _CONNECT_SINCE.items():
+    for path, since in CONNECT_SINCE.items():
         for where in _places(connect, path.split("."), "connect") if not operator.has(since) else ():
             yield _too_old(flow.where(where), path.removeprefix("template."), since, operator, "remove it")
     for path, (why, remedy) in _GONE_IN_V1.items():

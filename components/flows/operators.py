@@ -72,8 +72,10 @@ class Strimzi:
         return not self._before(since)
 
     def _before(self, version: tuple[int, int]) -> bool:
-        """Return whether the operator is older; if only its API version is known, `v1beta2` counts as older."""
-        return self.api is StrimziApi.V1BETA2 if self.version is None else self.version < version
+        """Return whether the operator is older; if only its API is known, it counts as the oldest that may have it."""
+        if self.version is not None:
+            return self.version < version
+        return self.api is StrimziApi.V1BETA2 or version > V1_SINCE
 
 
 def strimzi(setting: str) -> Strimzi:
@@ -86,9 +88,9 @@ def strimzi(setting: str) -> Strimzi:
     return Strimzi(api, (major, minor), StrimziApi(written_as or api))
 
 
-#: Operator version -> the versions of Kafka that it has images for, over all its patch releases; the last is its
-#: default. Source: Strimzi's kafka-versions.yaml.
-_BY_OPERATOR = {
+#: Supported operator -> the versions of Kafka that it has images for, over all its patch releases; the last is its
+#: default. `infra/SUPPORT.md` has what each was judged by. Source: Strimzi's kafka-versions.yaml.
+OPERATORS = {
     (0, 45): ("3.8.0", "3.8.1", "3.9.0", "3.9.1", "3.9.2"),
     (0, 46): ("3.9.0", "4.0.0"),
     (0, 47): ("3.9.0", "3.9.1", "4.0.0"),
@@ -112,15 +114,15 @@ def kafka_version(connect: ConnectCluster, operator: Strimzi) -> str:
         return minor_version(connect.version)
     if operator.version is None:
         return _BY_API[operator.api]
-    known = max((version for version in _BY_OPERATOR if version <= operator.version), default=min(_BY_OPERATOR))
-    return minor_version(_BY_OPERATOR[known][-1])
+    known = max((version for version in OPERATORS if version <= operator.version), default=min(OPERATORS))
+    return minor_version(OPERATORS[known][-1])
 
 
 def supported_versions(operator: Strimzi) -> tuple[str, ...] | None:
     """Return the versions of Kafka that an operator, or all of its API, has images for; None if not known."""
     if operator.version is not None:
-        return _BY_OPERATOR.get(operator.version)
+        return OPERATORS.get(operator.version)
     if operator.api is StrimziApi.V1:
         return None
-    of_all = (versions for version, versions in _BY_OPERATOR.items() if version < _ONLY_V1_SINCE)
+    of_all = (versions for version, versions in OPERATORS.items() if version < _ONLY_V1_SINCE)
     return tuple(sorted({version for versions in of_all for version in versions}))

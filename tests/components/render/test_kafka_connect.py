@@ -101,28 +101,6 @@ def test_every_setting_of_the_workers_reaches_the_resource(strimzi: str) -> None
     assert {key: fields[key] for key in EVERY_FIELD} == EVERY_FIELD
 
 
-def test_plugins_and_a_rack_from_a_variable_reach_the_resource_as_they_are_written() -> None:
-    own = {
-        "build": {"output": {"type": "docker", "image": "registry.example.com/connect:1"}, "plugins": [MAVEN]},
-        "plugins": [{"name": "policy", "artifacts": [{"type": "image", "reference": "registry.example.com/policy:1"}]}],
-        "rack": {"type": "environment-variable", "envVarName": "RACK"},
-    }
-    fields = spec(connect=own)
-    assert {key: fields[key] for key in own} == own
-
-
-MAVEN = {
-    "name": "masking",
-    "artifacts": [
-        {
-            "type": "maven",
-            "group": "com.acme",
-            "artifact": "masking",
-            "version": "1.0",
-            "mirrors": [{"url": "https://maven.example.com"}],
-        }
-    ],
-}
 EVERY_SETTING = {
     "version": "4.2.0",
     "image": "registry.example.com/connect:1",
