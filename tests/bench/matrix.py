@@ -7,6 +7,7 @@ has Strimzi's generator of definitions for two releases only, and the API of oth
 import os
 import re
 import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -148,6 +149,8 @@ def rows() -> Iterator[tuple[str, str, str, str]]:
 
 
 def main() -> None:
+    if "STRIMZI" not in os.environ:
+        sys.exit("Set STRIMZI to a clone of strimzi-kafka-operator with its tags: make matrix STRIMZI=CLONE")
     put(PAGE, "strimzi", table(("release", "`strimzi`", "judged", "verdict"), list(rows())))
 
 
