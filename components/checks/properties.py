@@ -109,7 +109,7 @@ _WORKER_FORBIDDEN = {
     "sasl.": "set the target's `authentication`",
     "security.": "set the target's `tls` and `authentication`",
     "listeners": "the operator needs its own listener",
-    "plugin.path": "set `connect.image` to an image that has the plugins where the operator looks",
+    "plugin.path": "set `connect.image`, `connect.build` or `connect.plugins`; the operator knows where to look",
     "rest.": "the operator needs its own listener",
     "bootstrap.servers": "set the target's `bootstrapServers`",
     "consumer.interceptor.classes": "Strimzi sets it for tracing",
