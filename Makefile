@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup demo quick slow test check format bench alerts monitoring drills schema reference dist model faults properties matrix lock touched-stacks review environments promote drift
+.PHONY: help setup demo quick slow test check format bench alerts monitoring drills schema reference dist image image-bench model faults properties matrix lock touched-stacks review environments promote drift
 
 # Recipes read these, ENVIRONMENT, TO, STACKS, FAULTS, MONITORING, SIZE and STRIMZI as environment variables, so that neither make nor
 # a shell runs what a value contains.
@@ -27,6 +27,7 @@ help:
 	@echo "make bench   measure checks, deployments and validation: SIZE=--records=1000000"
 	@echo "make reference  write the reference pages: commands, keys, alerts, series, problem codes"
 	@echo "make dist    build what is released of the last commit into dist/: twice, compared and checked"
+	@echo "make image   build the image of the validation job with docker, podman or buildah: IMAGE_BASE=NAME@sha256:… FLAGS=…"
 	@echo "make alerts  let promtool judge the alerts of a flow"
 	@echo "make monitoring  make faults on running flows and print which alerts a real Prometheus raises"
 	@echo "make matrix  judge what is rendered by the definitions of each release of Strimzi: STRIMZI=CLONE"
@@ -126,6 +127,12 @@ reference: $(READY)
 
 dist: $(READY)
 	@$(BIN)/python -m tests.release
+
+image: $(READY)
+	@$(BIN)/python -m tests.image
+
+image-bench: $(READY)
+	REPLICATE_LOCAL=.local/image $(BIN)/python -m tests.bench.image
 
 # Needs Maven and a JDK. Run it after changing a Kafka version in infra/machine/versions.py.
 properties: $(READY)
