@@ -12,6 +12,7 @@ import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -206,9 +207,8 @@ def _build_all() -> int:
     if found := [*differences(first, second), *problems(first)]:
         print(*found, sep="\n", file=sys.stderr)
         return 1
-    DIST.mkdir(exist_ok=True)
-    for file in DIST.iterdir():
-        file.unlink()
+    shutil.rmtree(DIST, ignore_errors=True)
+    DIST.mkdir()
     for name, content in first.items():
         (DIST / name).write_bytes(content)
     (DIST / BILL_OF_MATERIALS).write_text(json.dumps(bill_of_materials(seconds), indent=2) + "\n")
