@@ -142,7 +142,7 @@ def _check_fields(operator: Strimzi, flow: ExpandedFlow) -> Iterator[Problem]:
 def _places(value: Any, path: Sequence[str], where: str) -> Iterator[str]:
     """Yield where a field is set, in each entry of the lists on its path."""
     if not path:
-        yield where
+        yield from () if value is None else (where,)
     elif isinstance(value, list | tuple):
         for index, entry in enumerate(value):
             yield from _places(entry, path, f"{where}.{index}")

@@ -64,6 +64,7 @@ def a_build(output: Mapping[str, Any] | None = None, **artifact: Any) -> dict[st
             id="mirrors before the field was added",
         ),
         pytest.param("1.2", a_build(mirrors=[{"url": "https://maven.example.com"}]), {}, id="mirrors"),
+        pytest.param("1.1", a_build(mirrors=None), {}, id="no mirrors, before the field was added"),
         pytest.param("0.51", VARIABLE, {"strimzi-too-old": "rack.type"}, id="a variable before 1.0"),
         pytest.param("1.0", VARIABLE, {}, id="a variable since 1.0"),
         pytest.param("0.48", a_build({"additionalKanikoOptions": []}), {}, id="options of Kaniko in v1beta2"),
