@@ -86,8 +86,9 @@ def _check_image(flow: ExpandedFlow) -> Iterator[Problem]:
     connect = flow.settings.connect
     images = {"connect.image": connect.image}
     for index, plugin in enumerate(connect.plugins or ()):
-        artifacts = enumerate(plugin.get("artifacts") or ())
-        named = {at: one.get("reference") for at, one in artifacts if isinstance(one, Mapping)}
+        artifacts = plugin.get("artifacts")
+        listed = enumerate(artifacts if isinstance(artifacts, list | tuple) else ())
+        named = {at: one.get("reference") for at, one in listed if isinstance(one, Mapping)}
         images |= {f"connect.plugins.{index}.artifacts.{at}.reference": image for at, image in named.items()}
     for where, image in images.items():
         tag = str(image).rpartition("/")[2].partition(":")[2]

@@ -23,17 +23,18 @@ _AT_LEAST_ONE = {
 }
 #: Endings of names whose values are credentials: properties, options, environment variables and system properties.
 _ENDING = (
-    r"(?:pass(?:word|wd|phrase)|secret|token|credentials?|(?:access|api|private|secret|encryption|keystore)[-_.]?key)"
+    r"(?:pass(?:word|wd|phrase)|secret|token|creds|credentials?"
+    r"|(?:access|api|private|secret|encryption|keystore)[-_.]?key)"
 )
 _CREDENTIAL_NAME = re.compile(rf"({_ENDING}|basic\.auth\.user\.info)$", re.IGNORECASE)
 #: A reference in a value: Connect's, or Kubernetes' in an environment variable.
 _REFERENCE = re.compile(r"\$\{[^}]*\}|\$\([^)]*\)")
-#: A password in an address, such as that of a schema registry.
-_ADDRESS = re.compile(r"://[^\s/:@]*:([^\s/@]+)@")
+#: A password in an address, such as that of a schema registry, or a token instead of a login.
+_ADDRESS = re.compile(r"(?:://[^\s/:@]*:|https?://(?=[^\s/:@]*@))([^\s/@]+)@")
 #: A header that logs in, such as `Authorization: Bearer TOKEN`, or only its value.
 _HEADER = re.compile(r"(?:^|[:=,\"'])\s*(?:Bearer|Basic)\s+([^\s,\"']+)", re.IGNORECASE)
-#: An option in a text, such as those of a login module, and its value.
-_OPTION = re.compile(rf"\b[\w.-]*{_ENDING}\s*=\s*(\"[^\"]*\"|'[^']*'|[^\s;]+)", re.IGNORECASE)
+#: An option in a text, such as those of a login module, or a signature in an address, and its value.
+_OPTION = re.compile(rf"\b[\w.-]*(?:{_ENDING}|sig(?:nature)?)\s*=\s*(\"[^\"]*\"|'[^']*'|[^\s;]+)", re.IGNORECASE)
 
 
 def check_value(where: str, key: str, value: PropertyValue, definition: Definition) -> Iterator[Problem]:
@@ -77,7 +78,7 @@ def is_open_credential(name: str, value: object) -> bool:
     """Return whether a value is or contains a credential, not just references to one. Property names, options in a
     text, addresses with a password, and `Bearer` or `Basic` with a value indicate one.
     """
-    text = str(value)
+    text = _REFERENCE.sub("${}", str(value))
     by_name = bool(_CREDENTIAL_NAME.search(name)) and _holds_text(text)
     return by_name or any(map(_holds_text, _OPTION.findall(text) + _ADDRESS.findall(text) + _HEADER.findall(text)))
 

@@ -29,7 +29,7 @@ _SIMPLE: Mapping[str, tuple[type, ...]] = {
 }
 _WORDS = {"string": "text", "integer": "a whole number", "boolean": "true or false", "object": "a mapping"}
 _WORDS |= {"int-or-string": "a whole number or text", "number": "a number", "keys": "a mapping", "map": "a mapping"}
-_WORDS |= {"list": "a list", "pattern": "text"}
+_WORDS |= {"list": "a list", "pattern": "text", "enum": "text"}
 _DROPPED = "Strimzi's definition does not have the field, so Kubernetes would drop it without a message."
 
 
@@ -46,14 +46,25 @@ def check_worker_template(flow: ExpandedFlow) -> Iterator[Problem]:
     """Yield every field and value of the workers that the operator would not take over."""
     for key, schema in worker_template()["keys"].items():
         where, value = flow.where(f"connect.{key}"), getattr(flow.settings.connect, key)
-        if value and key != "template" and flow.shape is FlowShape.MIRROR_MAKER2:
+        if value is not None and key != "template" and flow.shape is FlowShape.MIRROR_MAKER2:
             what = f"a KafkaMirrorMaker2 has no field `{key}`"
             remedy = "set `connect.image` to an image that has the plugins, or use `kind: flow`."
             yield Problem(where, "unknown-key", what, _DROPPED, remedy)
             continue
-        if key != "template" and is_open_credential(key, json.dumps(value)):
-            yield open_credential(where, key, "serve the artifacts without a login, or set `connect.image`.")
-        yield from _mistakes(schema, value, where)
+        secret = set() if key == "template" else set(credentials_in(value, where))
+        for at in sorted(secret):
+            remedy = "serve the artifacts without a login, or set `connect.image`."
+            yield open_credential(at, key, remedy, "what the operator makes of it")
+        yield from (mistake for mistake in _mistakes(schema, value, where) if mistake.where not in secret)
+
+
+def credentials_in(value: Any, where: str) -> Iterator[str]:
+    """Yield where a text is or contains a credential."""
+    if isinstance(value, Mapping | list | tuple):
+        for key, below in value.items() if isinstance(value, Mapping) else enumerate(value):
+            yield from credentials_in(below, f"{where}.{key}")
+    elif is_open_credential("", value):
+        yield where
 
 
 def _mistakes(schema: Any, value: Any, where: str) -> Iterator[Problem]:
@@ -70,7 +81,7 @@ def _mistakes(schema: Any, value: Any, where: str) -> Iterator[Problem]:
                 f"Accepted: text like {below}.",
                 "write it in that form.",
             )
-    elif kind == "enum":
+    elif kind == "enum" and isinstance(value, str):
         if value not in below:
             yield _not_accepted(where, value, f"Accepted: {', '.join(below)}.", below[0])
     elif kind in ("keys", "map") and isinstance(value, Mapping):
@@ -90,11 +101,9 @@ def _mistakes(schema: Any, value: Any, where: str) -> Iterator[Problem]:
         not isinstance(value, _SIMPLE.get(kind, ())) or (isinstance(value, bool) and kind != "boolean")
     ):
         what = f"the value is {_given(value)}, not {_WORDS[kind]}"
-        remedy = (
-            f'write `"{json.dumps(value)}"`, in quotation marks.'
-            if kind in ("string", "pattern")
-            else f"write {_WORDS[kind]}."
-        )
+        remedy = f"write {_WORDS[kind]}."
+        if _WORDS[kind] == "text" and not isinstance(value, Mapping | list | tuple):
+            remedy = f'write `"{_given(value)}"`, in quotation marks.'
         yield Problem(where, "wrong-type", what, "Kubernetes would refuse the resource of the workers.", remedy)
 
 
@@ -115,5 +124,5 @@ def _not_accepted(where: str, value: object, why: str, example: str) -> Problem:
 def _given(value: object) -> str:
     if isinstance(value, Mapping | list | tuple):
         return "a mapping" if isinstance(value, Mapping) else "a list"
-    # A text may be a credential in the wrong place.
-    return "text" if isinstance(value, str) else json.dumps(value)
+    # A text may be a credential in the wrong place. YAML reads 2026-01-31 as a date.
+    return "text" if isinstance(value, str) else json.dumps(value, default=str).strip('"')

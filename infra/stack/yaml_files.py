@@ -228,8 +228,8 @@ _CREDENTIAL = re.compile(
 )
 
 
-#: A line of a private key, or a token.
-_TOKEN = re.compile(r"(?<![\w.-])[A-Za-z0-9+/=]{32,}")
+#: A line of a private key, or a token; the login and the query of an address.
+_TOKEN = re.compile(r"""(?<![\w.-])[A-Za-z0-9+/=]{32,}|(?<=://)[^\s/@]+(?=@)|(?<=\w\?)[\w.-]+=[^\s'"},]+""")
 #: Codes of problems at keys whose values may be credentials.
 _HIDING = frozenset({"login-in-address", "unknown-key", "plain-text-secret", "plain-text-credential"})
 #: Where a key begins and ends.

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kafka_replication.components.checks.properties import refused_properties
+from kafka_replication.components.checks.worker_template import credentials_in
 from kafka_replication.components.contract.problems import CannotRunError
 from kafka_replication.components.flows.operators import CLUSTER_LABEL, PAUSE, USES_CONNECTOR_RESOURCES
 from kafka_replication.components.kafka.plugins import JSON_CONVERTER, SIMPLE_HEADER_CONVERTER
@@ -82,9 +83,10 @@ def connect_of(
     }
     connect |= own_labels(notes)
     connect |= {key: copy.deepcopy(spec[key]) for key in _AS_WRITTEN if spec.get(key) is not None}
-    if may_be_secret("build", spec.get("build")):
-        of_spec("build", "plain-text-credential", _PLAIN, "serve the artifacts without a login, or name an image.")
-        del connect["build"]
+    for key in ("build", "plugins"):
+        if any(credentials_in(connect.get(key), key)):
+            of_spec(key, "plain-text-credential", _PLAIN, "serve the artifacts without a login, or name an image.")
+            del connect[key]
     if spec.get("replicas") == 0:
         why = "It is 0, so nothing runs. A topology has at least one worker: deploying it starts the connectors."
         of_spec("replicas", "no-workers", why, "set `connect.replicas` to 1 or more, or keep this object as it is.")

@@ -1,5 +1,6 @@
 """The workers' template is judged by Strimzi's definitions: the API server drops a misspelt field without a word."""
 
+from datetime import date
 from typing import Any
 
 import pytest
@@ -92,6 +93,8 @@ def test_a_field_that_strimzi_does_not_take_is_an_error(
 
 DOCKER = {"type": "docker", "image": "registry.example.com/connect:1"}
 LOGIN = {"type": "jar", "url": "https://me:hunter2@repository.example.com/policy.jar"}
+WITHOUT_LOGIN = "serve the artifacts without a login, or set `connect.image`."
+UNREAD = "https://repository.example.com/policy.jar?token=${env:TOKEN}"
 IMAGE = {"type": "image", "reference": "registry.example.com/policy:1"}
 
 
@@ -127,13 +130,50 @@ IMAGE = {"type": "image", "reference": "registry.example.com/policy:1"}
         ),
         pytest.param(
             {"build": {"output": DOCKER, "plugins": [{"name": "policy", "artifacts": [LOGIN]}]}},
-            [("plain-text-credential", "build", "serve the artifacts without a login, or set `connect.image`.")],
+            [("plain-text-credential", "build.plugins.0.artifacts.0.url", WITHOUT_LOGIN)],
             id="a login in an address",
+        ),
+        pytest.param(
+            {"build": {"output": DOCKER, "plugins": [{"name": "policy", "artifacts": [{**LOGIN, "url": UNREAD}]}]}},
+            [("not-accepted", "build.plugins.0.artifacts.0.url", "write it in that form.")],
+            id="a placeholder in an address, which nothing replaces but which is no credential",
+        ),
+        pytest.param(
+            {"build": {"output": {**DOCKER, "additionalBuildOptions": ["--creds=me:hunter2"]}, "plugins": []}},
+            [("plain-text-credential", "build.output.additionalBuildOptions.0", WITHOUT_LOGIN)],
+            id="a login in an option",
+        ),
+        pytest.param(
+            {"plugins": [{"name": date(2026, 1, 31), "artifacts": []}]},
+            [("wrong-type", "plugins.0.name", 'write `"2026-01-31"`, in quotation marks.')],
+            id="a date for a name",
+        ),
+        pytest.param(
+            {"plugins": [{"name": "policy", "artifacts": 5}]},
+            [("wrong-type", "plugins.0.artifacts", "write a list.")],
+            id="a number for a list",
         ),
     ],
 )
 def test_plugins_are_judged_as_strimzi_would(connect: dict[str, Any], wanted: list[tuple[str, str, str]]) -> None:
     assert reported(**connect) == wanted
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://me:hunter2^@repository.example.com/policy.jar",
+        "s3://me:hunter2@bucket/policy.jar",
+        "https://hunter2@repository.example.com/policy.jar",
+        "https://blob.example.com/policy.jar?sv=2022&sig=hunter2",
+        {"href": "https://me:hunter2@repository.example.com/policy.jar"},
+    ],
+)
+def test_no_credential_of_an_address_is_printed(url: Any) -> None:
+    build = {"output": DOCKER, "plugins": [{"name": "policy", "artifacts": [{"type": "jar", "url": url}]}]}
+    problems = list(check_topology(parse_topology(a_topology(a_flow(connect={"build": build})))))
+    assert "plain-text-credential" in {problem.code for problem in problems}
+    assert "hunter2" not in str(problems)
 
 
 @pytest.mark.parametrize("key", ["build", "plugins"])
@@ -144,6 +184,11 @@ def test_a_mirror_maker_2_has_no_plugins_of_its_own(key: str) -> None:
     (problem,) = (found for found in check_topology(topology) if found.where.startswith("replications.orders.connect"))
     assert (problem.code, problem.what) == ("unknown-key", f"a KafkaMirrorMaker2 has no field `{key}`")
     assert problem.remedy == "set `connect.image` to an image that has the plugins, or use `kind: flow`."
+
+
+def test_a_mirror_maker_2_has_no_empty_build_either() -> None:
+    topology = parse_topology(a_topology(a_flow(kind="mirrorMaker2", connect={"build": {}})))
+    assert [problem.code for problem in check_topology(topology)] == ["unknown-key"]
 
 
 def test_a_template_that_strimzi_takes_is_accepted() -> None:

@@ -127,6 +127,8 @@ def test_a_path_in_an_empty_file_leads_to_its_first_line(tmp_path: Path) -> None
         ("  passwords: [hunter2]", 3, "passwords: …"),
         ("  a: {password: {secret: mirror, key: password}}", 6, "a: {password: {secret: mirror, key: password}}"),
         ("  encryption.key: hunter2", 3, "encryption.key: …"),
+        ("  url: https://me:hunter2@example.com/a.jar", 3, "url: https://…@example.com/a.jar"),
+        ("  {url: 'https://example.com/a.jar?sig=hunter2', b: 1}", 3, "{url: 'https://example.com/a.jar?…', b: 1}"),
         ("MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwhunter", 1, "…"),
     ],
 )

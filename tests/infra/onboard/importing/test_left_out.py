@@ -63,6 +63,17 @@ LOST = {
         ),
         "plain-text-credential: read.yaml, KafkaConnect kafka/workers, spec.build. It holds a credential in plain text",
     ),
+    "plugins with a login": (
+        edited(
+            FLOW,
+            (
+                "replicas: 1",
+                "replicas: 1\n  plugins: [{name: policy, artifacts: [{type: image, reference: "
+                "'https://me:hunter2@registry.example.com/policy:1'}]}]",
+            ),
+        ),
+        "plain-text-credential: read.yaml, KafkaConnect kafka/workers, spec.plugins. It holds a credential",
+    ),
     "a resource without workers": (
         edited(FLOW, ("replicas: 1", "replicas: 0")),
         "no-workers: read.yaml, KafkaConnect kafka/workers, spec.replicas. It is 0, so nothing runs.",
