@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Mapping
-from typing import Any, NotRequired, TypedDict
+from typing import Any, TypedDict
 
 import pulumi
 
@@ -31,13 +31,13 @@ class ReplicationsArgs(TypedDict):
     """The Kafka clusters by alias, with the keys that `clusters` has in a topology file."""
     replications: dict[str, Any]
     """The replications by name, with the keys that `replications` has in a topology file."""
-    monitoring: NotRequired[dict[str, Any]]
+    monitoring: dict[str, Any] | None
     """Monitoring of the flows, with the keys that `monitoring` has in a topology file."""
-    region: NotRequired[str]
+    region: str | None
     """Deploys the replications whose target is in this region; by default, all."""
-    addresses: NotRequired[dict[str, str]]
+    addresses: dict[str, str] | None
     """The bootstrap servers that clusters name as `{config: KEY}`, by key."""
-    secrets: NotRequired[pulumi.Input[dict[str, pulumi.Input[str]]]]
+    secrets: pulumi.Input[dict[str, pulumi.Input[str]]] | None
     """The credentials that clusters name as `{config: KEY}`, by key."""
 
 
@@ -53,8 +53,8 @@ class Replications(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: ReplicationsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         topology, region = _topology(args), args.get("region")
-        addresses = args.get("addresses", {})
-        secrets = args.get("secrets", {})
+        addresses = args.get("addresses") or {}
+        secrets = args.get("secrets") or {}
         # If all credentials are one output, only the engine knows their keys.
         keys: Mapping[str, Any] = secrets if isinstance(secrets, Mapping) else {}
         unknown = unknown_keys(topology, secrets=keys, addresses=addresses)

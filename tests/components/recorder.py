@@ -54,6 +54,8 @@ class Recorder:
 
 
 _COMPONENTS = ("replication:kafka:", "kafka-replication:index:")
+#: The fields of a request that name lines of the program.
+_LINES = ("sourcePosition", "stackTrace")
 _KNOWN = (*_COMPONENTS, "kubernetes:", "pulumi:providers:kubernetes")
 
 
@@ -90,7 +92,8 @@ class _Monitor(mocks.MockMonitor):
                     request.provider,
                     tuple(alias.spec.type for alias in request.aliases),
                     tuple(request.hooks.before_update),
-                    request.ByteSize() - request.sourcePosition.ByteSize() - request.stackTrace.ByteSize(),
+                    # Pulumi before 3.195 sends no stack.
+                    request.ByteSize() - sum(getattr(request, f).ByteSize() for f in _LINES if hasattr(request, f)),
                 )
             )
         return answer

@@ -5,6 +5,7 @@ from typing import Any
 
 import pulumi
 import pytest
+from pulumi.runtime import mocks
 
 from kafka_replication import Cluster, Flow, ReplicationError, ReplicationFlow, ReplicationFlowArgs
 from kafka_replication.components.render.deployments import flow_objects
@@ -51,6 +52,11 @@ def test_every_object_is_a_child_of_the_component_named_after_its_role() -> None
         "orders-checkpoint-connector",
         "orders-heartbeat-connector",
     }
+
+
+def test_mocks_of_an_older_pulumi_are_given_no_hooks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(mocks.MockMonitor, "RegisterResourceHook", raising=False)
+    assert a_recorded_flow().named("orders-connect").hooks == ()
 
 
 def test_what_is_registered_is_what_is_rendered() -> None:
