@@ -34,7 +34,7 @@ _ADDRESS = re.compile(r"(?:://[^\s/:@]*:|https?://(?=[^\s/:@]*@))([^\s/@]+)@")
 #: A header that logs in, such as `Authorization: Bearer TOKEN`, or only its value.
 _HEADER = re.compile(r"(?:^|[:=,\"'])\s*(?:Bearer|Basic)\s+([^\s,\"']+)", re.IGNORECASE)
 #: An option in a text, such as those of a login module, or a signature in an address, and its value.
-_OPTION = re.compile(rf"\b[\w.-]*(?:{_ENDING}|sig(?:nature)?)\s*=\s*(\"[^\"]*\"|'[^']*'|[^\s;]+)", re.IGNORECASE)
+_OPTION = re.compile(rf"\b(?:[\w.-]*(?:{_ENDING}|signature)|sig)\s*=\s*(\"[^\"]*\"|'[^']*'|[^\s;]+)", re.IGNORECASE)
 
 
 def check_value(where: str, key: str, value: PropertyValue, definition: Definition) -> Iterator[Problem]:

@@ -33,6 +33,13 @@ _WORDS |= {"list": "a list", "pattern": "text", "enum": "text"}
 _DROPPED = "Strimzi's definition does not have the field, so Kubernetes would drop it without a message."
 
 
+#: Keys that an artifact of a type needs, although Strimzi's definition does not say so. Source: KafkaConnectDockerfile.
+_NEEDED = {"maven": ("group", "artifact", "version"), **dict.fromkeys(("jar", "tgz", "zip", "other"), ("url",))}
+#: Of 63 characters, those that are left of `plugin-NAME-HASH`.
+_LONGEST_MOUNTED = 47
+_NO_BUILD = "The operator refuses such a build, so no worker would start."
+
+
 @cache
 def worker_template() -> Mapping[str, Any]:
     """Return the schema: `keys`, `map`, `list`, `enum` or `pattern` with what is below, or the name of a simple type;
@@ -56,6 +63,31 @@ def check_worker_template(flow: ExpandedFlow) -> Iterator[Problem]:
             remedy = "serve the artifacts without a login, or set `connect.image`."
             yield open_credential(at, key, remedy, "what the operator makes of it")
         yield from (mistake for mistake in _mistakes(schema, value, where) if mistake.where not in secret)
+    yield from _refused(flow) if flow.shape is not FlowShape.MIRROR_MAKER2 else ()
+
+
+def _refused(flow: ExpandedFlow) -> Iterator[Problem]:
+    """What Strimzi's definition accepts, but not its operator, or not Kubernetes for the pods that it makes. Source:
+    KafkaConnectBuild.validateBuildConfiguration, KafkaConnectCluster.getMountedPluginVolumes.
+    """
+    connect = flow.settings.connect
+    output, built = ((connect.build or {}).get(key) for key in ("output", "plugins"))
+    pushed = isinstance(output, Mapping) and output.get("type") == "docker" and output.get("image")
+    if pushed and pushed == connect.image:
+        what, remedy = "the build would replace the image that it builds on", "choose another name or tag."
+        yield Problem(flow.where("connect.build.output.image"), "not-accepted", what, _NO_BUILD, remedy)
+    listed = built if isinstance(built, list | tuple) else ()
+    names = [str(plugin.get("name")) if isinstance(plugin, Mapping) else "" for plugin in listed]
+    for index in (index for index, name in enumerate(names) if name and name in names[:index]):
+        where, remedy = flow.where(f"connect.build.plugins.{index}.name"), "choose another name, or join both."
+        yield Problem(where, "not-accepted", "another plugin has the same name", _NO_BUILD, remedy)
+    for index, plugin in enumerate(connect.plugins or ()):
+        name = str(plugin.get("name"))
+        if "_" in name or len(name) > _LONGEST_MOUNTED:
+            what = "the name has a `_`" if "_" in name else f"the name has more than {_LONGEST_MOUNTED} characters"
+            why = "The operator names a volume of the pods after it, and Kubernetes would refuse them."
+            remedy = f"use at most {_LONGEST_MOUNTED} lower-case letters, digits and `-`."
+            yield Problem(flow.where(f"connect.plugins.{index}.name"), "not-accepted", what, why, remedy)
 
 
 def credentials_in(value: Any, where: str) -> Iterator[str]:
@@ -90,9 +122,11 @@ def _mistakes(schema: Any, value: Any, where: str) -> Iterator[Problem]:
                 yield from _mistakes(below[key] if kind == "keys" else below, inner, f"{where}.{key}")
             else:
                 yield _unknown_field(f"{where}.{key}", str(key), below)
-        for key in schema.get("required", ()):
+        needed = _NEEDED.get(str(value.get("type")), ()) if kind == "keys" and "artifact" in below else ()
+        for key in (*schema.get("required", ()), *needed):
             if value.get(key) is None and not any(nearest(str(given), below) == key for given in value.keys() - below):
-                why = "Kubernetes would refuse the resource of the workers."
+                refuses = "The operator" if key in needed else "Kubernetes"
+                why = f"{refuses} would refuse the resource of the workers."
                 yield Problem(f"{where}.{key}", "missing-key", f"`{key}` is missing", why, f"set `{key}`.")
     elif kind == "list" and isinstance(value, list | tuple):
         for index, entry in enumerate(value):

@@ -94,7 +94,8 @@ def test_a_field_that_strimzi_does_not_take_is_an_error(
 DOCKER = {"type": "docker", "image": "registry.example.com/connect:1"}
 LOGIN = {"type": "jar", "url": "https://me:hunter2@repository.example.com/policy.jar"}
 WITHOUT_LOGIN = "serve the artifacts without a login, or set `connect.image`."
-UNREAD = "https://repository.example.com/policy.jar?token=${env:TOKEN}"
+UNREAD = "https://repository.example.com/policy.jar?xmldsig=a&token=${env:TOKEN}"
+MAVEN = {"type": "maven", "group": "com.acme", "artifact": "policy"}
 IMAGE = {"type": "image", "reference": "registry.example.com/policy:1"}
 
 
@@ -143,6 +144,37 @@ IMAGE = {"type": "image", "reference": "registry.example.com/policy:1"}
             [("plain-text-credential", "build.output.additionalBuildOptions.0", WITHOUT_LOGIN)],
             id="a login in an option",
         ),
+        pytest.param(
+            {"build": {"output": DOCKER, "plugins": [{"name": "policy", "artifacts": [{"type": "zip"}]}]}},
+            [("missing-key", "build.plugins.0.artifacts.0.url", "set `url`.")],
+            id="an artifact without an address",
+        ),
+        pytest.param(
+            {"build": {"output": DOCKER, "plugins": [{"name": "policy", "artifacts": [MAVEN]}]}},
+            [("missing-key", "build.plugins.0.artifacts.0.version", "set `version`.")],
+            id="an artifact of Maven without a version",
+        ),
+        pytest.param(
+            {"build": {"output": DOCKER, "plugins": [{"name": "policy", "artifacts": []}] * 2}},
+            [("not-accepted", "build.plugins.1.name", "choose another name, or join both.")],
+            id="two plugins of one name",
+        ),
+        pytest.param(
+            {"image": DOCKER["image"], "build": {"output": DOCKER, "plugins": []}},
+            [("not-accepted", "build.output.image", "choose another name or tag.")],
+            id="an image that is built on itself",
+        ),
+        pytest.param(
+            {"plugins": [{"name": "my_policy", "artifacts": [IMAGE]}]},
+            [("not-accepted", "plugins.0.name", "use at most 47 lower-case letters, digits and `-`.")],
+            id="a name that no volume can have",
+        ),
+        pytest.param(
+            {"plugins": [{"name": "p" * 48, "artifacts": [IMAGE]}]},
+            [("not-accepted", "plugins.0.name", "use at most 47 lower-case letters, digits and `-`.")],
+            id="a name that is too long for a volume",
+        ),
+        pytest.param({"plugins": [{"name": "p" * 47, "artifacts": [IMAGE]}]}, [], id="the longest name"),
         pytest.param(
             {"plugins": [{"name": date(2026, 1, 31), "artifacts": []}]},
             [("wrong-type", "plugins.0.name", 'write `"2026-01-31"`, in quotation marks.')],
