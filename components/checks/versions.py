@@ -132,7 +132,8 @@ def _check_fields(operator: Strimzi, flow: ExpandedFlow) -> Iterator[Problem]:
     connect = flow.settings.connect.model_dump(by_alias=True, exclude_none=True)
     for path, since in CONNECT_SINCE.items():
         for where in _places(connect, path.split("."), "connect") if not operator.has(since) else ():
-            yield _too_old(flow.where(where), path.removeprefix("template."), since, operator, "remove it")
+            remedy = "write only `rack: {topologyKey: LABEL}`" if path == "rack.type" else "remove it"
+            yield _too_old(flow.where(where), path.removeprefix("template."), since, operator, remedy)
     for path, (why, remedy) in _GONE_IN_V1.items():
         for where in _places(connect, path.split("."), "connect") if operator.api is StrimziApi.V1 else ():
             what = f"the workers set `{path}`, which the API `v1` does not have"

@@ -149,7 +149,8 @@ class VariableRack(Model):
 
 
 def _rack_kind(value: Any) -> str:
-    by_variable = isinstance(value, Mapping) and (value.get("type") == "environment-variable" or "envVarName" in value)
+    given = value if isinstance(value, Mapping) else {}
+    by_variable = given.get("type") == "environment-variable" or ("envVarName" in given and "topologyKey" not in given)
     return "variable" if by_variable or isinstance(value, VariableRack) else "label"
 
 

@@ -84,6 +84,13 @@ def test_a_field_of_plugins_or_racks_that_the_operator_lacks_is_refused_where_it
     assert {each.code: each.where.removeprefix("replications.orders.connect.") for each in errors} == wanted
 
 
+def test_the_remedy_for_a_kind_of_rack_leaves_a_rack_that_is_complete() -> None:
+    """Without the type, `envVarName` alone would be refused."""
+    problems = check_topology(parse_topology(a_topology(a_flow(connect=VARIABLE), strimzi="0.51")))
+    (problem,) = (each for each in problems if each.code == "strimzi-too-old")
+    assert problem.remedy.startswith("write only `rack: {topologyKey: LABEL}`, or upgrade the operator")
+
+
 @pytest.mark.parametrize(
     ("strimzi", "template", "wanted"),
     [

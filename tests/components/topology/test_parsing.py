@@ -226,6 +226,12 @@ A_PAIR = {"kind": "prefixlessPair", "between": ["useast", "uswest"], "topics": [
             "all topics under `topics`, and the connectors' other settings under `connectors.source`.",
             id="several source connectors of a pair",
         ),
+        pytest.param(
+            a_flow(connect={"rack": {"topologyKey": "zone", "envVarName": "RACK"}}),
+            "connect.rack.envVarName",
+            "It is a key of `type: environment-variable`, and would have no effect here. Remedy: remove it.",
+            id="a variable beside a label, which Strimzi takes",
+        ),
     ],
 )
 def test_a_key_of_another_kind_is_not_taken_for_a_similar_key(
