@@ -92,6 +92,13 @@ def flow_of(
             remedy = f"none, or set `producer.override.{key}` of it if the source needs it."
             notes["heartbeat"](f"config.target.cluster.{key}", "connectors-differ", why, remedy)
     others = {role: _without_connections(config, role) for role, config in configs.items()}
+    # The rendering sets it, too.
+    rack = connect.spec.get("rack") or {}
+    ours = f"${{strimzienv:{rack.get('envVarName')}}}"
+    if "topologyKey" in rack:
+        ours = "${strimzidir:/opt/kafka/init:rack.id}"
+    if others["source"].get("consumer.client.rack") == ours:
+        del others["source"]["consumer.client.rack"]
     keys = flow_keys(others, connect.config, CONVERTERS[connect.kind], kafka, notes)
     fields = connect_of(of_connect, connect.spec, connect.config, name, kafka)
     if isinstance(connect, ReadProperties) and not connect.keeps_group:

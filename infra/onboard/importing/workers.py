@@ -84,9 +84,13 @@ def connect_of(
     connect |= own_labels(notes)
     connect |= {key: copy.deepcopy(spec[key]) for key in _AS_WRITTEN if spec.get(key) is not None}
     for key in ("build", "plugins"):
-        if any(credentials_in(connect.get(key), key)):
+        if read.kind == "KafkaMirrorMaker2" and key in connect:
+            of_spec(key, "field-not-known", "Kubernetes drops it: a KafkaMirrorMaker2 has no such field.", "remove it.")
+        elif any(credentials_in(connect.get(key), key)):
             of_spec(key, "plain-text-credential", _PLAIN, "serve the artifacts without a login, or name an image.")
-            del connect[key]
+        else:
+            continue
+        del connect[key]
     if spec.get("replicas") == 0:
         why = "It is 0, so nothing runs. A topology has at least one worker: deploying it starts the connectors."
         of_spec("replicas", "no-workers", why, "set `connect.replicas` to 1 or more, or keep this object as it is.")

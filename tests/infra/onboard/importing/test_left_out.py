@@ -17,6 +17,21 @@ def test_a_resource_that_the_project_renders_identically_is_taken_over_completel
     assert (code, NONE in output, "Not taken over" in output) == (0, True, False)
 
 
+@pytest.mark.parametrize(
+    ("rack", "placeholder"),
+    [
+        ("{topologyKey: zone}", "${strimzidir:/opt/kafka/init:rack.id}"),
+        ("{type: environment-variable, envVarName: RACK}", "${strimzienv:RACK}"),
+    ],
+)
+def test_the_rack_that_a_rendered_connector_reads_is_taken_over(tmp_path: Path, rack: str, placeholder: str) -> None:
+    named = edited(FLOW, ("replicas: 1", f"replicas: 1\n  rack: {rack}"))
+    topics = "    topics: orders,payments\n"
+    output = run(tmp_path, edited(named, (topics, f"{topics}    consumer.client.rack: '{placeholder}'\n")))[1]
+    assert "provider-not-known" not in output
+    assert "consumer.client.rack" not in output
+
+
 JAAS = 'org.apache.kafka.common.security.scram.ScramLoginModule required username="u" password="${secret:kafka/p:k}";'
 OWN_LOGIN = {
     "bootstrap.servers": "west:9092",
@@ -73,6 +88,10 @@ LOST = {
             ),
         ),
         "plain-text-credential: read.yaml, KafkaConnect kafka/workers, spec.plugins. It holds a credential",
+    ),
+    "a build of a KafkaMirrorMaker2": (
+        edited(MIRROR, ("replicas: 1", "replicas: 1\n  build: {output: {type: docker, image: c}, plugins: []}")),
+        "field-not-known: read.yaml, KafkaMirrorMaker2 kafka/mm2, spec.build. Kubernetes drops it",
     ),
     "a resource without workers": (
         edited(FLOW, ("replicas: 1", "replicas: 0")),
