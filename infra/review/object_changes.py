@@ -11,7 +11,7 @@ from kafka_replication.components.render.planned_objects import Manifest
 
 #: Fields that identify an entry of a list.
 _IDENTITIES = ("name", "alias", "sourceCluster", "secretName")
-#: Places of a user's own plain values; everywhere else, objects refer to Secrets.
+#: Places of properties, whose names say that a value is a credential.
 _OWN_VALUES = re.compile(r"(^|\.)(config|data)\.")
 #: The value of an environment variable in a pod's template, which may be a credential.
 _ENVIRONMENT = re.compile(r"\.env(\[.*\])?\.value$")
@@ -127,7 +127,7 @@ def _shown(path: str, value: Any) -> Any:
     if value is None:
         return None
     own = _OWN_VALUES.search(path)
-    hidden = (own and is_open_credential(path[own.start() :], value)) or _ENVIRONMENT.search(path)
+    hidden = is_open_credential(path[own.start() :] if own else "", value) or _ENVIRONMENT.search(path)
     return "(not shown)" if hidden else value
 
 

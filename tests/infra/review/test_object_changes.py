@@ -53,6 +53,8 @@ def test_a_credential_in_plain_text_is_not_shown() -> None:
     env = {"template": {"connectContainer": {"env": [{"name": "KEY", "value": "hunter2"}]}}}
     (change,) = spec_changes({}, env)
     assert "hunter2" not in str(change)
+    (change,) = spec_changes({"build": {"pushSecret": "push", "url": "https://me:hunter2@example.com/a.jar"}}, {})
+    assert change.before == {"pushSecret": "push", "url": "(not shown)"}
 
 
 def test_a_reference_to_a_credential_is_shown() -> None:
