@@ -187,7 +187,7 @@ def main() -> int:
     """Write dist/ or print the notes; or print what is wrong and return 1."""
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--notes", metavar="TAG")
-    if tag := arguments.parse_args().notes:
+    if (tag := arguments.parse_args().notes) is not None:
         try:
             print(notes(tag, project()["version"], CHANGELOG.read_text()), end="")
         except ValueError as error:

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.bill_of_materials import bill_of_materials
-from tests.release import CHANGELOG, content_problems, differences, metadata_problems, notes, project
+from tests.release import CHANGELOG, content_problems, differences, main, metadata_problems, notes, project
 
 COMMITTED = ("README.md", "components/package/__init__.py", "infra/go/go.sum", "infra/README.md", "infra/PROBLEMS.md")
 OURS = {f"kafka_replication/{name}" for name in ("__init__.py", "infra/go/go.sum", "infra/PROBLEMS.md")}
@@ -111,6 +111,13 @@ def test_the_notes_are_the_section_of_the_version() -> None:
 def test_a_tag_that_is_not_ready_is_refused(tag: str, version: str, wanted: str) -> None:
     with pytest.raises(ValueError, match=wanted):
         notes(tag, version, _CHANGES)
+
+
+def test_a_tag_without_a_name_builds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A workflow may pass a variable that is empty."""
+    monkeypatch.setattr("sys.argv", ["release", "--notes", ""])
+    monkeypatch.setattr("tests.release._build_all", lambda: 0)
+    assert main() == 1
 
 
 def test_the_changelog_has_a_section_of_the_version() -> None:
