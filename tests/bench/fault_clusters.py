@@ -1,13 +1,11 @@
 """Faults of clusters: permissions, logins, silence, and foreign records in MirrorMaker's own topics."""
 
 import base64
-import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from threading import Event
 
-import psutil
 from confluent_kafka.admin import (  # type: ignore[attr-defined]  # not in its stubs
     AclBinding,
     AclBindingFilter,
@@ -21,11 +19,11 @@ from kubernetes import client
 
 from kafka_replication.components.contract.report import Verdict
 from kafka_replication.infra.local.endpoints import ADMIN, Region
-from kafka_replication.infra.local.state import load_state
 from kafka_replication.infra.local.traffic import create_topics
 from tests.bench.fault_places import Place, delete_topics
 from tests.bench.fault_rows import Fault, Making
 from tests.bench.fault_stack import World
+from tests.local.flows import suspended
 from tests.spark.scenes import CALL_SECONDS, Headers, produce
 
 PASS, FAIL, ERROR = Verdict.PASS, Verdict.FAIL, Verdict.ERROR
@@ -37,12 +35,8 @@ def _suspended(part: str) -> Making:
 
     @contextmanager
     def making(_: World, __: Place) -> Iterator[None]:
-        process = psutil.Process(load_state().parts[part].pid)
-        process.send_signal(signal.SIGSTOP)
-        try:
+        with suspended(part):
             yield
-        finally:
-            process.send_signal(signal.SIGCONT)
 
     return making
 

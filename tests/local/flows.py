@@ -19,6 +19,7 @@ from kafka_replication.infra.deploy.engine import deployment
 from kafka_replication.infra.local.acls import apply_acls
 from kafka_replication.infra.local.endpoints import Endpoints
 from kafka_replication.infra.local.parts import processes
+from kafka_replication.infra.local.state import load_state
 from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 from kafka_replication.infra.review.live_comparison import compare_with_cluster
 from kafka_replication.infra.stack.session import OpenStack
@@ -53,6 +54,27 @@ def kill(records: Iterable[processes.ProcessRecord]) -> None:
             raise NotYetError(f"{', '.join(left)} still there")
 
     wait_for("killed processes to end", expect_ended, _KILL_SECONDS)
+
+
+@contextmanager
+def suspended(part: str) -> Iterator[None]:
+    """A part that takes connections and answers nothing while the body runs, as behind a broken network."""
+    process = psutil.Process(load_state().parts[part].pid)
+
+    def expect_stopped() -> None:
+        # The signal reaches one thread after the other, and one that still runs may answer.
+        states = [
+            stat.read_text().rpartition(")")[2].split()[0] for stat in Path("/proc").glob(f"{process.pid}/task/*/stat")
+        ]
+        if set(states) - {"T"}:
+            raise NotYetError(f"{len(states) - states.count('T')} threads run")
+
+    process.suspend()
+    try:
+        wait_for(f"{part} to stop", expect_stopped, _KILL_SECONDS)
+        yield
+    finally:
+        process.resume()
 
 
 @dataclass(frozen=True)

@@ -1,20 +1,18 @@
 """A cluster that never answers is distinguished from one that has stopped answering."""
 
-import signal
 import socket
 from collections.abc import Iterator
 
-import psutil
 import pytest
 
 from kafka_replication.components.clients.errors import ClusterError
 from kafka_replication.components.contract.parameters import ClusterParameters
 from kafka_replication.infra.local.endpoints import Endpoints
-from kafka_replication.infra.local.state import load_state
 from kafka_replication.spark.read import flows
 from kafka_replication.spark.read.credentials import ClientOptions, client_options, keystore_to_pem, resolver
 from kafka_replication.spark.read.flows import FlowCluster
 from kafka_replication.spark.read.sessions import Spark
+from tests.local.flows import suspended
 from tests.spark.scenes import cluster_document, passwords
 
 
@@ -47,15 +45,10 @@ def test_brokers_that_stop_answering_are_reported_as_busy(
     for name, password in passwords(endpoints).items():
         monkeypatch.setenv(name, password)
     given = ClusterParameters.model_validate(cluster_document(endpoints.regions["useast"]))
-    broker = psutil.Process(load_state().parts["kafka-useast"].pid)
     with FlowCluster(client_options(given, resolver(), keystore_to_pem(started))) as cluster:
         cluster.topics()
         cluster.forget()
-        broker.send_signal(signal.SIGSTOP)
-        try:
-            with pytest.raises(ClusterError) as raised:
-                cluster.topics()
-        finally:
-            broker.send_signal(signal.SIGCONT)
+        with suspended("kafka-useast"), pytest.raises(ClusterError) as raised:
+            cluster.topics()
     assert raised.value.code == "brokers-busy"
     assert "address and login are right" in raised.value.why

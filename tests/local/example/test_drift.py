@@ -1,25 +1,21 @@
 """Drift on a running flow: manual changes are reported, and the remedies repair them."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 import httpx
-import psutil
 import pytest
 from kubernetes import client, watch
 
 from kafka_replication.components.render.kafka_connectors import replication_config_map
 from kafka_replication.infra.deploy.engine import deployment
 from kafka_replication.infra.local.parts import operator as operator_part
-from kafka_replication.infra.local.state import load_state
 from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 from kafka_replication.infra.review.comparison import Comparison, Drift
 from kafka_replication.infra.review.drift import running_otherwise
 from kafka_replication.infra.review.live_comparison import compare_with_cluster
 from kafka_replication.infra.stack.session import OpenStack
-from tests.local.flows import ARRIVAL_SECONDS, READY_SECONDS, Deployed
+from tests.local.flows import ARRIVAL_SECONDS, READY_SECONDS, Deployed, suspended
 
 _STRIMZI = ("kafka.strimzi.io", "v1")
 _NAMESPACE = "mirror-orders"
@@ -84,22 +80,12 @@ def test_manual_changes_are_reported_and_their_remedies_repair_them(deployed: De
     wait_for("no drift", lambda: _expect_clean(deployed), ARRIVAL_SECONDS)
 
 
-@contextmanager
-def _operator_suspended() -> Iterator[None]:
-    """Suspend the operator while the body runs; Connect and its connectors continue."""
-    operator = psutil.Process(load_state().parts["operator"].pid)
-    operator.suspend()
-    try:
-        yield
-    finally:
-        operator.resume()
-
-
 def test_while_the_operator_is_down_only_drift_that_kubernetes_shows_is_reported(deployed: Deployed) -> None:
     """Kubernetes then does not show a pause through Connect's REST interface, and a changed spec has no effect."""
     custom = client.CustomObjectsApi(deployed.api)
     place = (*_STRIMZI, _NAMESPACE, "kafkaconnectors", "orders-checkpoint")
-    with _operator_suspended():
+    # Connect and its connectors continue.
+    with suspended("operator"):
         _over_rest("pause")
         wait_for("the connector to be paused", partial(_expect_state, "PAUSED"), ARRIVAL_SECONDS)
         paused = _compared(deployed)

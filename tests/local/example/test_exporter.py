@@ -6,8 +6,7 @@ from subprocess import Popen
 from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 from tests.exporting import exporter, scrape
 from tests.infra.operate.status.exported import values
-from tests.local.example.test_status import suspended
-from tests.local.flows import ARRIVAL_SECONDS, Deployed
+from tests.local.flows import ARRIVAL_SECONDS, Deployed, suspended
 
 _EVERY_SECONDS = 1
 

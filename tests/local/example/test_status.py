@@ -1,21 +1,17 @@
 """`replicate status` of the deployed flows: what it shows while everything runs, and while something is down."""
 
 import json
-import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import UTC, datetime
 
-import psutil
 import pytest
 from confluent_kafka.admin import AdminClient
 
 from kafka_replication.components.contract.report import Report, Verdict
 from kafka_replication.infra.deploy.engine import deployment
 from kafka_replication.infra.local.endpoints import APP
-from kafka_replication.infra.local.state import load_state
 from kafka_replication.infra.local.traffic import end_offsets
 from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 from kafka_replication.infra.operate.status.flow_status import FlowStatus
@@ -23,7 +19,7 @@ from kafka_replication.infra.operate.status.look import look
 from kafka_replication.infra.operate.status.text import flow_lines
 from kafka_replication.infra.stack.session import OpenStack
 from kafka_replication.spark.report.publish import publish
-from tests.local.flows import ARRIVAL_SECONDS, READY_SECONDS, Deployed, outcome_text
+from tests.local.flows import ARRIVAL_SECONDS, READY_SECONDS, Deployed, outcome_text, suspended
 from tests.repository import ROOT
 
 #: Every question has a deadline: the command ends within this time, however many parts are down.
@@ -56,17 +52,6 @@ def seen(deployed: Deployed, expected: Callable[[FlowStatus], bool]) -> FlowStat
         return status
 
     return wait_for("a status as expected", probe, ARRIVAL_SECONDS)
-
-
-@contextmanager
-def suspended(part: str) -> Iterator[None]:
-    """A part that takes connections and answers nothing while the body runs, as behind a broken network."""
-    process = psutil.Process(load_state().parts[part].pid)
-    process.send_signal(signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        process.send_signal(signal.SIGCONT)
 
 
 def replicated(deployed: Deployed) -> list[str]:
