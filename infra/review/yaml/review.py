@@ -124,7 +124,7 @@ def review_files(
         for change in changes
         for paths, why in unjudged_fields(change, unclear, workers, with_effects, namespace)
     }
-    checked, checked_before = _checked(new, unclear), _checked(old, unclear)
+    checked, checked_before = checked_objects(new, unclear), checked_objects(old, unclear)
     known = {_meaning(mistake) for mistake in checked_before.mistakes}
     return FolderReview(
         folder,
@@ -177,7 +177,7 @@ _OF_THE_VALIDATION = frozenset({"validation-needs-credentials"})
 
 
 @dataclass(frozen=True)
-class _Checked:
+class CheckedObjects:
     """What the checks of one side found and did not look at, and why they could not run, or not check all together."""
 
     mistakes: tuple[Mistake, ...]
@@ -187,7 +187,7 @@ class _Checked:
     failed: str = ""
 
 
-def _checked(side: FolderObjects, unclear: Collection[ObjectId]) -> _Checked:
+def checked_objects(side: FolderObjects, unclear: Collection[ObjectId]) -> CheckedObjects:
     """Check what can be judged of a folder."""
     judged = ReadInput(
         [read for identity, read in side.by_id.items() if identity not in unclear], left_out=side.found.left_out
@@ -195,7 +195,7 @@ def _checked(side: FolderObjects, unclear: Collection[ObjectId]) -> _Checked:
     try:
         topologies, left_out = imported_topologies(judged, None, _NO_REGION)
     except CannotRunError as error:
-        return _Checked((), tuple(side.found.left_out), failed=str(error))
+        return CheckedObjects((), tuple(side.found.left_out), failed=str(error))
     mistakes = [*_refused(side), *_each_once(topologies)]
     # A topology cannot express connectors that disagree, so its checks do not see them.
     for note in (note for note in left_out if note.mistake):
@@ -206,7 +206,7 @@ def _checked(side: FolderObjects, unclear: Collection[ObjectId]) -> _Checked:
     known = {mistake.problem for mistake in mistakes}
     mistakes += [mistake for mistake in whole if mistake.problem not in known]
     not_checked = tuple(note for note in left_out if not note.mistake)
-    return _Checked(tuple(sorted(mistakes, key=lambda mistake: mistake.problem)), not_checked, apart, because)
+    return CheckedObjects(tuple(sorted(mistakes, key=lambda mistake: mistake.problem)), not_checked, apart, because)
 
 
 def _refused(side: FolderObjects) -> Iterator[Mistake]:

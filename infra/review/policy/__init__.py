@@ -1,0 +1,1 @@
+"""A Pulumi policy pack: the checks of a review for whatever Strimzi objects a program deploys."""
