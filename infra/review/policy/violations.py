@@ -40,13 +40,14 @@ def violations(resources: Iterable[tuple[str, Mapping[str, Any] | str]]) -> Iter
     checked = checked_objects(side, unclear)
     if checked.failed:
         yield Violation(Severity.ERROR, f"not judged: {checked.failed}", None)
-    named = set()
+    refused = set()
     for mistake in checked.mistakes:
         urn = next((obj.rpartition(" in ")[2] for obj in mistake.objects), None)
-        named.add(urn)
+        if mistake.is_error:
+            refused.add(urn)
         yield Violation(mistake.problem.severity, mistake.problem.text, urn)
     for identity, why in unclear.items():
-        if (file := side.objects[identity][0].file) not in named:
+        if (file := side.objects[identity][0].file) not in refused:
             severity = Severity.ERROR if identity.replicates else Severity.WARNING
             yield Violation(severity, f"not judged: {identity.label}. {why}", file)
     not_judged = {copy.file for identity in unclear for copy in side.objects[identity]}
