@@ -1,12 +1,21 @@
-"""The CycloneDX document of a release: all that our package needs with its extras, in the versions that we test.
+"""The CycloneDX documents of a release: what our package needs with its extras, in the versions that we test, and what
+the image holds that an archive has: `python -m tests.bill_of_materials image.tar`.
 
-Source: https://cyclonedx.org/docs/1.6/json/
+Sources: https://cyclonedx.org/docs/1.6/json/ and, of archives, https://github.com/opencontainers/image-spec
 """
 
+import json
 import re
+import subprocess
+import sys
+import tarfile
 import tomllib
+from collections.abc import Iterator
 from datetime import UTC, datetime
+from email.parser import BytesParser
+from pathlib import Path, PurePath
 from typing import Any
+from urllib.parse import quote, unquote
 from xml.etree import ElementTree
 
 from packaging.requirements import Requirement
@@ -22,23 +31,64 @@ _POM = "{http://maven.apache.org/POM/4.0.0}"
 def bill_of_materials(seconds: int) -> dict[str, Any]:
     """The document; `seconds` since 1970 is the time that it states."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    name, version = project["name"], project["version"]
+    package = _component(f"pkg:pypi/{project['name']}@{project['version']}")
+    licenses = [{"license": {"id": project["license"]}}]
+    components = [*_distributions(project), *_jars()]
+    return _document(seconds, {**package, "type": "application", "licenses": licenses}, components)
+
+
+def image_bill_of_materials(archive: Path, seconds: int) -> dict[str, Any]:
+    """The document of an image in an OCI archive: its Debian packages, Python distributions and jars."""
+    with tarfile.open(archive) as files:
+        (manifest,) = _blob(files, "index.json")["manifests"]
+        layers = _blob(files, _path(manifest))["layers"]
+        # What a later layer has replaces what an earlier one has.
+        held = {each["purl"]: each for layer in layers for each in _of_layer(files, _path(layer))}
+    image = _component(f"pkg:oci/kafka-replication@{quote(manifest['digest'])}")
+    return _document(seconds, {**image, "type": "container"}, list(held.values()))
+
+
+def _path(descriptor: dict[str, Any]) -> str:
+    return f"blobs/{descriptor['digest'].replace(':', '/')}"
+
+
+def _blob(files: tarfile.TarFile, name: str) -> dict[str, Any]:
+    content = files.extractfile(name)
+    assert content is not None
+    document: dict[str, Any] = json.load(content)
+    return document
+
+
+def _of_layer(files: tarfile.TarFile, name: str) -> Iterator[dict[str, Any]]:
+    jars = {f"{jar['name']}-{jar['version']}.jar": jar for jar in _jars()}
+    with tarfile.open(fileobj=files.extractfile(name), mode="r|*") as layer:
+        for member in layer:
+            path = PurePath(member.name)
+            if path.name in jars:
+                yield jars[path.name]
+            elif path.match("*.dist-info/METADATA"):
+                fields = BytesParser().parsebytes(_content(layer, member))
+                yield _component(f"pkg:pypi/{canonicalize_name(fields['Name'])}@{fields['Version']}")
+            elif member.name == "var/lib/dpkg/status":
+                for block in _content(layer, member).split(b"\n\n"):
+                    if (fields := BytesParser().parsebytes(block))["Package"]:
+                        yield _component(f"pkg:deb/debian/{fields['Package']}@{quote(fields['Version'])}")
+
+
+def _content(layer: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
+    file = layer.extractfile(member)
+    assert file is not None
+    return file.read()
+
+
+def _document(seconds: int, component: dict[str, Any], components: list[dict[str, Any]]) -> dict[str, Any]:
+    stated = {"timestamp": datetime.fromtimestamp(seconds, UTC).isoformat(), "component": component}
     return {
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",
         "version": 1,
-        "metadata": {
-            "timestamp": datetime.fromtimestamp(seconds, UTC).isoformat(),
-            "component": {
-                "type": "application",
-                "bom-ref": f"pkg:pypi/{name}@{version}",
-                "name": name,
-                "version": version,
-                "purl": f"pkg:pypi/{name}@{version}",
-                "licenses": [{"license": {"id": project["license"]}}],
-            },
-        },
-        "components": [*_distributions(project), *_jars()],
+        "metadata": stated,
+        "components": components,
     }
 
 
@@ -65,4 +115,9 @@ def _jars() -> list[dict[str, Any]]:
 
 def _component(purl: str) -> dict[str, Any]:
     name, _, version = purl.rpartition("/")[2].partition("@")
-    return {"type": "library", "bom-ref": purl, "name": name, "version": version, "purl": purl}
+    return {"type": "library", "bom-ref": purl, "name": name, "version": unquote(version), "purl": purl}
+
+
+if __name__ == "__main__":
+    committed = subprocess.run(["git", "log", "-1", "--format=%ct"], cwd=ROOT, capture_output=True, check=True).stdout
+    print(json.dumps(image_bill_of_materials(Path(sys.argv[1]), int(committed)), indent=2))

@@ -1,8 +1,11 @@
 """What `make dist` refuses to release. tests/infra/test_light_install.py builds a release, and installs it."""
 
+from pathlib import Path
+
 import pytest
 
-from tests.bill_of_materials import bill_of_materials
+from tests.bill_of_materials import bill_of_materials, image_bill_of_materials
+from tests.oci_archive import an_image
 from tests.release import CHANGELOG, content_problems, differences, main, metadata_problems, notes, project
 
 COMMITTED = ("README.md", "components/package/__init__.py", "infra/go/go.sum", "infra/README.md", "infra/PROBLEMS.md")
@@ -136,3 +139,25 @@ def test_the_bill_of_materials_names_what_a_release_needs_and_nothing_that_only_
     assert not {"pkg:pypi/pytest", "pkg:pypi/ruff", "pkg:pypi/kafka-replication"} & parts.keys()
     assert all(part["version"] for part in parts.values())
     assert [len(part["hashes"]) for name, part in parts.items() if name.startswith("pkg:maven/")] == [1, 1, 1, 1]
+
+
+def test_the_bill_of_materials_of_an_image_names_what_its_layers_hold(tmp_path: Path) -> None:
+    jar = "kafka-clients-3.9.2.jar"
+    base = {"var/lib/dpkg/status": "Package: bash\nVersion: 1:5+b1\n\nPackage: zstd\nVersion: 2\n", "bin/sh": ""}
+    site = "usr/lib/python3/site-packages"
+    ours = {
+        f"{site}/PyYAML-6.dist-info/METADATA": "Metadata-Version: 2.4\nName: PyYAML\nVersion: 6\n",
+        f"opt/replication/jars/{jar}": "",
+    }
+    digest = an_image(tmp_path / "image.tar", base, ours)
+    document = image_bill_of_materials(tmp_path / "image.tar", 1_795_827_600)
+    assert (document["bomFormat"], document["specVersion"]) == ("CycloneDX", "1.6")
+    assert document["metadata"]["timestamp"] == "2026-11-28T01:00:00+00:00"
+    assert document["metadata"]["component"]["version"] == digest
+    assert [(part["name"], part["version"], part["purl"]) for part in document["components"]] == [
+        ("bash", "1:5+b1", "pkg:deb/debian/bash@1%3A5%2Bb1"),
+        ("zstd", "2", "pkg:deb/debian/zstd@2"),
+        ("pyyaml", "6", "pkg:pypi/pyyaml@6"),
+        ("kafka-clients", "3.9.2", "pkg:maven/org.apache.kafka/kafka-clients@3.9.2"),
+    ]
+    assert [len(part.get("hashes", ())) for part in document["components"]] == [0, 0, 0, 1]

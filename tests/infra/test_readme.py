@@ -32,7 +32,9 @@ LANGUAGES = {"yaml", "python", "typescript", "console", "text"}
 BLOCKS = [block for readme in [*READMES, *ABOUT] for block in readme.blocks()]
 COMMANDS = [command for readme in [*READMES, *ABOUT] for command in readme.commands()]
 #: Programs that the console blocks call beside `replicate`, `make` and Python.
-OTHER_PROGRAMS = {"bash", "cd", "docker", "gh", "git", "kubectl", "mvn", "pip", "pulumi", "rm", "sha256sum", "source"}
+OTHER_PROGRAMS = {
+    *("bash", "cd", "cosign", "docker", "gh", "git", "kubectl", "mvn", "pip", "pulumi", "rm", "sha256sum", "source"),
+}
 #: Commands that read the stack files alone: their output is compared.
 READ_ONLY = {"check", "explain", "environments"}
 LINES_OF_THE_FIRST_PAGE = 150

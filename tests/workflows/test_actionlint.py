@@ -24,13 +24,18 @@ ALLOWED = {
     "actions/setup-python",
     "actions/upload-artifact",
     "pulumi/actions",
+    "sigstore/cosign-installer",
 }
 USES = re.compile(r"^ *(?:- )?uses: (?P<action>[\w./-]+)@(?P<commit>[0-9a-f]{40}) # v\d+\.\d+\.\d+$")
 
 #: What the jobs of a workflow may write.
 WRITING = {
     "review": {"comment": {"pull-requests"}, "preview": {"pull-requests"}},
-    "release": {"publish": {"id-token", "attestations"}, "release": {"contents"}},
+    "release": {
+        "publish": {"id-token", "attestations"},
+        "publish-image": {"id-token", "attestations", "packages"},
+        "release": {"contents"},
+    },
 }
 
 each_workflow = pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.stem)

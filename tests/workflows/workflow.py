@@ -86,7 +86,11 @@ class Runner:
         return answer
 
     def _filled(self, text: str) -> str:
-        return _EXPRESSION.sub(lambda match: _said(self.values[match.group(1)]), str(text))
+        return _EXPRESSION.sub(lambda match: _said(self._known(match.group(1))), str(text))
+
+    def _known(self, expression: str) -> object:
+        step, of, name = expression.partition(".outputs.")
+        return self.outputs[name] if of and step.startswith("steps.") else self.values[expression]
 
     def _value(self, condition: str, variables: Mapping[str, str]) -> bool:
         (expression,) = _EXPRESSION.findall(condition)
