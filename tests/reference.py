@@ -249,10 +249,8 @@ def alerts() -> dict[str, str]:
 def _alert(rule: Mapping[str, Any]) -> str:
     said = rule["annotations"]
     summary = said["summary"].partition(": ")[2]
-    return (
-        f"**{rule['labels']['severity']}**, for {rule['for'].removesuffix('m')} min: “{_shown(summary)}”. "
-        f"{_shown(said['description']).replace('ledger', 'FLOW').replace('orders', 'FLOW')}"
-    )
+    text = _shown(f"“{summary}”. {said['description']}").replace("ledger", "FLOW").replace("orders", "FLOW")
+    return f"**{rule['labels']['severity']}**, for {rule['for'].removesuffix('m')} min: {text}"
 
 
 def _shown(text: str) -> str:

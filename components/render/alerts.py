@@ -111,6 +111,7 @@ def _values(flow: ResolvedFlow, flows: Sequence[ResolvedFlow], stack: str) -> di
     unchanged = not any(source.transforms.change_records for _, source in each_source(settings))
     return {
         "stack": stack,
+        "namespace": flow.namespace,
         "source": settings.source,
         "target": settings.target,
         "flow": of_flow,

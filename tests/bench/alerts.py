@@ -37,6 +37,7 @@ _HEARTBEATS = f'{metrics.RECORD_COUNT}{{{_LABELS},topic="useast.heartbeats",part
 _RECORDS = [f'{metrics.RECORD_COUNT}{{{_LABELS},topic="useast.orders",partition="{each}"}}' for each in (0, 1)]
 _LATENCIES = [f'{metrics.LATENCY_MAX}{{{_LABELS},topic="useast.orders",partition="{each}"}}' for each in (0, 1)]
 _LAGS = [f'{metrics.RECORDS_LAG}{{{_FLOW},topic="orders",partition="{each}"}}' for each in (0, 1)]
+_LOCKED = 'strimzi_reconciliations_locked_total{kind="KafkaConnect",namespace="%s"}'
 _FAILED = f'{metrics.FAILED_TASKS}{{{_FLOW},connector="orders-source"}}'
 _CHECKPOINTS = f'{metrics.RUNNING_TASKS}{{{_FLOW},connector="orders-checkpoint"}}'
 
@@ -207,6 +208,21 @@ _TROUBLES = {
         value="10d 0h 0m 0s",
     ),
     "a certificate expires in twenty days": Trouble({_of(series.CERTIFICATE_EXPIRY): _always(20 * 86_400)}),
+    "the operator skips each reconciliation": Trouble(
+        {_LOCKED % "mirror-orders": f"0+1x{_MINUTES}"}, "MirrorReconciliationStuck", (("kind", "KafkaConnect"),)
+    ),
+    "it skips them, and Prometheus renames the label of its series": Trouble(
+        {_LOCKED % 'strimzi",exported_namespace="mirror-orders': f"0+1x2 2x9 3+1x{_MINUTES}"},
+        "MirrorReconciliationStuck",
+        (("kind", "KafkaConnect"),),
+    ),
+    "it skips those of other namespaces": Trouble(
+        {
+            _LOCKED % "other": f"0+1x{_MINUTES}",
+            _LOCKED % 'mirror-orders",exported_namespace="other': f"0+1x{_MINUTES}",
+        }
+    ),
+    "it skips a few while it rolls the workers": Trouble({_LOCKED % "mirror-orders": f"0x9 1+1x20 21x{_MINUTES}"}),
     "somebody changed objects by hand": Trouble({_of(series.DRIFT): _always(3)}, "MirrorDrift", value="3"),
     "the model changed since": Trouble({_of(series.VERDICT_CURRENT): _always(0)}, "MirrorVerdictStale"),
     "nobody validated since yesterday": Trouble({_of(series.VERDICT_TIME): _always(-90000)}, "MirrorVerdictStale"),

@@ -23,8 +23,9 @@ _ASK_SECONDS = 30.0
 _SELECTOR = re.compile(r"[a-z_:]+\{[^}]*\}")
 #: A query with one of these has a result only while something is wrong or something waits.
 _FILTERS = re.compile(r"ALERTS\{|== ?\d|[><] ?\d|\babsent\(")
-#: The exporter serves these only for partitions that are behind now, or for a group that would read again.
-_OF_SOME = ("mirror_partition_lag", "mirror_partition_position", "mirror_group_read_again_records")
+#: The exporter serves these only for partitions that are behind now, or for a group that would read again; those of the
+#: operator are nowhere on the local stack.
+_OF_SOME = ("mirror_partition_lag", "mirror_partition_position", "mirror_group_read_again_records", "strimzi_")
 
 
 _OF_CHECKPOINTS = ("checkpoint_latency", "mirror_read_again", "mirror_group")

@@ -106,11 +106,12 @@ def test_alerts_read_only_metrics_that_kafka_or_the_exporter_has() -> None:
     flow: dict[str, Any] = {"objectives": {"lagSeconds": 30, "readAgain": 1000}}
     expressions = [rule["expr"] for rule in rules(monitoring={"exporter": True}, **flow).values()]
     read = {name for expression in expressions for name in re.findall(r"\b([a-z_]\w+)\{", expression)}
-    assert read <= {*READ, *(exported.name for exported in ABOUT_FLOWS)}
+    of_operator = {"strimzi_reconciliations_locked_total"}
+    assert read <= {*READ, *of_operator, *(exported.name for exported in ABOUT_FLOWS)}
     assert len(expressions) > 15
 
 
-ALWAYS = {"MirrorTaskFailed", "MirrorMetricsAbsent"}
+ALWAYS = {"MirrorTaskFailed", "MirrorMetricsAbsent", "MirrorReconciliationStuck"}
 
 
 @pytest.mark.parametrize(
@@ -192,6 +193,7 @@ def test_a_refused_login_silences_the_alerts_that_follow_from_it() -> None:
         "MirrorGroupWithoutPosition",
         "MirrorLagGrowing",
         "MirrorReadAgainHigh",
+        "MirrorReconciliationStuck",
         "MirrorTopicMissing",
     }
     assert not [rule for rule in rules(objectives=objectives).values() if "mirror_login" in rule["expr"]]
@@ -238,6 +240,9 @@ def test_every_alert_reads_only_the_series_of_its_own_stack() -> None:
     for name, rule in rules("test", **asked).items():
         selectors = re.findall(r"\b[a-z_]+\{([^}]*)\}", rule["expr"])
         assert selectors, name
+        if name == "MirrorReconciliationStuck":  # The operator knows no stacks and flows.
+            assert all('namespace="mirror-orders"' in selector for selector in selectors), rule["expr"]
+            continue
         assert all(selector.startswith('stack="test",flow="orders"') for selector in selectors), rule["expr"]
         assert rule["labels"]["stack"] == "test"
 
