@@ -8,16 +8,28 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Callable, Iterator
+from concurrent import futures
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import grpc
 import pulumi
 import pytest
+from google.protobuf.empty_pb2 import Empty
+from google.protobuf.json_format import MessageToDict, ParseDict
 from pulumi import automation
-from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc
+from pulumi.runtime.proto import (
+    engine_pb2,
+    engine_pb2_grpc,
+    provider_pb2,
+    provider_pb2_grpc,
+    resource_pb2,
+    resource_pb2_grpc,
+)
 
-from kafka_replication.components.flows.resolved import model_digest
+from kafka_replication.components.flows.resolved import model_digest, resolve_flows
+from kafka_replication.components.render.deployments import flow_objects
 from kafka_replication.components.topology.parsing import parse_topology
 from kafka_replication.infra.kubernetes.api import KubernetesApi, Reference
 from kafka_replication.infra.local.provider.servicer import serve
@@ -74,15 +86,80 @@ def refusal(stack: automation.Stack) -> str:
     return str(caught.value)
 
 
-def test_the_schema_has_one_component_with_the_keys_of_a_topology_file() -> None:
-    with subprocess.Popen([*COMMAND, "127.0.0.1:1"], stdout=subprocess.PIPE, text=True) as process:
+@contextmanager
+def plugin(engine: str = "127.0.0.1:1") -> Iterator[provider_pb2_grpc.ResourceProviderStub]:
+    """A client of the plugin, which runs as Pulumi's engine at this address starts it."""
+    with subprocess.Popen([*COMMAND, engine], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
             with grpc.insecure_channel(f"127.0.0.1:{int(process.stdout.readline())}") as channel:
-                stub = provider_pb2_grpc.ResourceProviderStub(channel)
-                answer = stub.GetSchema(provider_pb2.GetSchemaRequest())
+                yield provider_pb2_grpc.ResourceProviderStub(channel)
         finally:
             process.kill()
+
+
+class Engine(engine_pb2_grpc.EngineServicer, resource_pb2_grpc.ResourceMonitorServicer):
+    """The part of an engine to which a component reports: it records each resource, and answers as if it existed."""
+
+    def __init__(self) -> None:
+        self.objects: dict[str, dict[str, Any]] = {}
+        self.parents: dict[str, str] = {}
+        self.outputs: dict[str, dict[str, Any]] = {}
+
+    def Log(self, request: Any, _: Any) -> Empty:  # noqa: N802
+        assert request.severity <= engine_pb2.INFO, request.message
+        return Empty()
+
+    def SupportsFeature(self, *_: Any) -> resource_pb2.SupportsFeatureResponse:  # noqa: N802
+        return resource_pb2.SupportsFeatureResponse(hasSupport=True)
+
+    def RegisterResourceHook(self, *_: Any) -> Empty:  # noqa: N802
+        return Empty()
+
+    def RegisterResource(self, request: Any, _: Any) -> resource_pb2.RegisterResourceResponse:  # noqa: N802
+        urn = f"urn:pulumi:test::mirrors::{request.type}::{request.name}"
+        assert urn not in self.objects
+        self.objects[urn], self.parents[urn] = MessageToDict(request.object), request.parent
+        return resource_pb2.RegisterResourceResponse(urn=urn, id=request.name, object=request.object)
+
+    def RegisterResourceOutputs(self, request: Any, _: Any) -> Empty:  # noqa: N802
+        self.outputs[request.urn] = MessageToDict(request.outputs)
+        return Empty()
+
+
+def test_the_request_of_a_program_in_yaml_or_typescript_registers_the_objects_of_its_flow() -> None:
+    """Pulumi 3.246 sent it for both programs of components/README.md; `PULUMI_DEBUG_GRPC=FILE pulumi up` records it."""
+    recorded = json.loads((ROOT / "tests/components/provider/construct_request.json").read_text())
+    engine, server = Engine(), grpc.server(futures.ThreadPoolExecutor(4))
+    engine_pb2_grpc.add_EngineServicer_to_server(engine, server)
+    resource_pb2_grpc.add_ResourceMonitorServicer_to_server(engine, server)
+    recorded["monitorEndpoint"] = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
+    server.start()
+    try:
+        with plugin(recorded["monitorEndpoint"]) as stub:
+            answer = stub.Construct(ParseDict(recorded, provider_pb2.ConstructRequest()))
+    finally:
+        server.stop(None)
+    urn = f"urn:pulumi:test::mirrors::{TYPE}::mirrors"
+    assert answer.urn == urn
+    assert engine.parents[urn] == recorded["parent"]
+    topology = parse_topology(
+        {key: value for key, value in recorded["inputs"].items() if key in {"strimzi", "clusters", "replications"}}
+    )
+    (flow,) = resolve_flows(topology, "us-west-2", {})
+    planned = {f"{each.kind} {each.name}": each.manifest for each in flow_objects(flow)}
+    registered = {
+        f"{each['kind']} {each['metadata']['name']}": each for each in engine.objects.values() if "kind" in each
+    }
+    assert registered == planned
+    assert len(registered) == 10
+    assert engine.outputs[urn]["modelDigest"] == model_digest(topology)
+    assert MessageToDict(answer.state) == engine.outputs[urn]
+
+
+def test_the_schema_has_one_component_with_the_keys_of_a_topology_file() -> None:
+    with plugin() as stub:
+        answer = stub.GetSchema(provider_pb2.GetSchemaRequest())
     schema = json.loads(answer.schema)
     assert schema["name"] == PACKAGE
     (component,) = schema["resources"].values()
