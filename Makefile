@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup demo quick slow test check format bench alerts monitoring drills schema reference dist image image-bench model faults properties matrix lock touched-stacks review environments promote drift
+.PHONY: help setup demo quick slow test check format bench alerts monitoring drills schema reference site dist image image-bench model faults properties matrix lock touched-stacks review environments promote drift
 
 # Recipes read these, ENVIRONMENT, TO, STACKS, FAULTS, MONITORING, SIZE and STRIMZI as environment variables, so that neither make nor
 # a shell runs what a value contains.
@@ -26,6 +26,7 @@ help:
 	@echo "make drift   compare the clusters with the stacks: STACKS=…"
 	@echo "make bench   measure checks, deployments and validation: SIZE=--records=1000000"
 	@echo "make reference  write the reference pages: commands, keys, alerts, series, problem codes"
+	@echo "make site    build the pages as a site with a search, into .local/site"
 	@echo "make dist    build what is released of the last commit into dist/: twice, compared and checked"
 	@echo "make image   build the image of the validation job with docker, podman or buildah: IMAGE_BASE=NAME@sha256:… FLAGS=…"
 	@echo "make alerts  let promtool judge the alerts of a flow"
@@ -125,6 +126,13 @@ schema: $(READY)
 reference: $(READY)
 	$(BIN)/python -m tests.reference
 
+# In an environment of its own; `make lock` writes its requirements.
+site:
+	@$(PYTHON) -m venv .local/mkdocs
+	@.local/mkdocs/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r .github/site-requirements.txt
+	@NO_MKDOCS_2_WARNING=1 .local/mkdocs/bin/mkdocs build --strict --config-file .github/mkdocs.yml
+	@echo "To read and search the site, run: python3 -m http.server --bind 127.0.0.1 --directory .local/site"
+
 dist: $(READY)
 	@$(BIN)/python -m tests.release
 
@@ -142,4 +150,5 @@ properties: $(READY)
 # Needs uv. Run it after changing a requirement in pyproject.toml.
 lock:
 	uv pip compile pyproject.toml --extra all --extra dev --generate-hashes --universal --python-version 3.11 --no-header -o requirements.txt
+	echo mkdocs-material | uv pip compile - --generate-hashes --universal --python-version 3.11 --no-header -o .github/site-requirements.txt
 	$(BIN)/python -m tests.job_image

@@ -48,7 +48,7 @@ def lint(file: Path) -> "subprocess.CompletedProcess[str]":
 
 
 def test_there_is_a_workflow_for_each_purpose() -> None:
-    assert {"ci", "promote", "release", "review"} <= {file.stem for file in WORKFLOWS}
+    assert {"ci", "promote", "release", "review", "site"} <= {file.stem for file in WORKFLOWS}
 
 
 @each_workflow
