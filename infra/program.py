@@ -16,7 +16,7 @@ from kafka_replication.infra.stack.other_stacks import check_other_stacks
 from kafka_replication.infra.stack.session import OpenStack
 from kafka_replication.infra.stack.settings import ALLOW_UNPROVEN, PROJECT, StackSettings, deployed_settings
 from kafka_replication.infra.stack.stack_checks import raise_by_gitops
-from kafka_replication.infra.stack.validation_job import in_cluster, spark_of_the_job
+from kafka_replication.infra.stack.validation_job import in_cluster, spark_of_the_job, stack_exporter
 
 
 def deploy(stacks: Path, allow_unproven: str | None = None, *, moves_checked: bool = False) -> None:
@@ -133,6 +133,7 @@ def _register(stack: OpenStack) -> None:
             secrets=secrets,
             in_cluster=in_cluster(settings.validation),
             spark=spark_of_the_job(settings.validation),
+            exporter=stack_exporter(settings, flows),
         )
     )
     pulumi.export("replications", {flow.name: flow_outputs(flow) for flow in flows})

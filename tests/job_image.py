@@ -1,7 +1,7 @@
 """Writes what spark/Dockerfile installs by hash: `make lock` calls it after it has written requirements.txt.
 
-The image needs less than the whole project, so spark/requirements.txt has only what the job imports, and what that
-needs on Linux.
+The image needs less than the whole project, so spark/requirements.txt has only what the job and the exporter import,
+and what that needs on Linux.
 """
 
 import hashlib
@@ -15,11 +15,14 @@ from packaging.utils import canonicalize_name
 
 from tests.repository import ROOT
 
-#: What the job imports of others.
-IMPORTED = ("confluent-kafka", "jinja2", "kubernetes", "pydantic", "pyspark", "rich")
+#: What the job and the exporter import of others.
+IMPORTED = (
+    *("confluent-kafka", "cryptography", "jinja2", "kubernetes", "prometheus-client", "pydantic", "pyspark", "pyyaml"),
+    *("rich", "typer"),
+)
 REQUIREMENTS = ROOT / "spark" / "requirements.txt"
 JARS = ROOT / "spark" / "jars.sha256"
-_HEAD = "# What the validation job needs, by hash. `make lock` writes it, from requirements.txt.\n"
+_HEAD = "# What the validation job and the exporter need, by hash. `make lock` writes it, from requirements.txt.\n"
 
 
 def needed(names: tuple[str, ...] = IMPORTED) -> set[str]:

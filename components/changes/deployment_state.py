@@ -188,8 +188,8 @@ def deployment_state(name: str, objects: Objects, flows_by_source: Mapping[str, 
         },
         {
             (body["kind"], body["metadata"]["labels"].get(PART_OF, name)): body
-            for body in objects.values()
-            if body["kind"] in VALIDATION_KINDS
+            for key, body in objects.items()
+            if body["kind"] in VALIDATION_KINDS or key == ObjectRole.EXPORTER
         },
     )
 

@@ -138,7 +138,7 @@ def _differences(kind: str, before: _Objects, after: _Objects) -> Iterator[tuple
 
 
 #: Kind of an object -> kind of change -> the sentence about it.
-_VALIDATION_SENTENCES = {
+_RUN_SENTENCES = {
     **{
         kind: {
             "added": f"a {kind} will validate {{flows}} after the deployment",
@@ -156,17 +156,23 @@ _VALIDATION_SENTENCES = {
         }
         for kind in ("CronJob", "ScheduledSparkApplication")
     },
+    "Deployment": {
+        "added": "{flows} will serve to Prometheus what `replicate exporter` sees of the stack",
+        "removed": "{flows} no longer serves to Prometheus what `replicate exporter` sees of the stack",
+        "changed": "because the stack's files or the exporter's settings change, {flows} restarts",
+    },
 }
 
 
 def validation_effects(change: StackChange) -> Iterator[Effect]:
-    """Yield what happens to the objects that validate flows in the cluster."""
+    """Yield what happens to the objects that validate flows in the cluster, and to the exporter."""
     before, after = (
         {key: body for deployment in side for key, body in deployment.validation.items()}
         for side in (change.before, change.after)
     )
-    for kind, sentences in _VALIDATION_SENTENCES.items():
+    for kind, sentences in _RUN_SENTENCES.items():
+        named, run = ("exporter", "exporter") if kind == "Deployment" else (kind.lower(), "validation")
         for verb, flows in _differences(kind, before, after):
             sentence = sentences[verb].format(flows=listed(flows))
-            what = f"{sentence}; the validation itself has no effect on replication"
-            yield Effect(Impact.NONE, f"{kind.lower()}-{verb}", "", "replication:validation", what)
+            what = f"{sentence}; the {run} itself has no effect on replication"
+            yield Effect(Impact.NONE, f"{named}-{verb}", "", "replication:validation", what)

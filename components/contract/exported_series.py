@@ -9,6 +9,8 @@ from dataclasses import dataclass
 FLOW_LABELS = ("stack", "flow", "source", "target")
 #: Default address of the exporter.
 ADDRESS = "127.0.0.1:9847"
+#: Paths that answer 200 while the exporter looks, and while it serves a look that counts; otherwise 503.
+ALIVE, READY = "/livez", "/readyz"
 #: What is asked about each flow, by the keys of `replicate status --json`, which does not look for drift.
 DRIFT_QUESTION = "drift"
 QUESTIONS = ("connectors", "heartbeatSeconds", "lag", "readAgain", "verdict", "logins", DRIFT_QUESTION)

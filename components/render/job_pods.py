@@ -9,6 +9,7 @@ from kafka_replication.components.contract.parameters import (
     ClusterParameters,
     FlowParameters,
     PasswordAuthentication,
+    SecretReference,
 )
 from kafka_replication.components.contract.spark_conf import SparkSettings
 from kafka_replication.components.flows.naming import validation_run_name
@@ -19,13 +20,14 @@ from kafka_replication.components.topology.workers import Quantity
 #: The label of the pods, and of the Jobs that the CronJob creates. They do not have the label of our objects, because
 #: nobody declares them.
 COMPONENT = "app.kubernetes.io/component"
-VALIDATION, EXECUTOR = "validation", "validation-executor"
+VALIDATION, EXECUTOR, EXPORTER = "validation", "validation-executor", "exporter"
 #: How the image starts the job in a Job's pod, the job in a driver pod that Spark created, and a Spark executor.
 COMMAND, DRIVER_COMMAND = (
     ("python", "-m", "kafka_replication.spark.validate"),
     ("python", "-m", "kafka_replication.spark.driver"),
 )
 EXECUTOR_COMMAND = ("python", "-m", "kafka_replication.spark.executor")
+EXPORTER_COMMAND = ("python", "-m", "kafka_replication.infra.commands.app")
 #: Where the volume `parameters` is in the job's pod.
 PARAMETERS_FOLDER = "/etc/replication/parameters"
 #: The Pod Security Standard `restricted`. The root file system is read-only.
@@ -42,9 +44,24 @@ def run_labels(flow: str, component: str = VALIDATION) -> dict[str, str]:
     return {PART_OF: flow, COMPONENT: component}
 
 
-def pull_secrets(name: str | None) -> dict[str, Any]:
-    """Return the field of a pod with the login for the image's registry."""
-    return {"imagePullSecrets": [{"name": name}]} if name else {}
+def restricted_pod(
+    container: Manifest, mounts: list[Manifest], volumes: list[Manifest], pull_secret: str | None, **spec: Any
+) -> dict[str, Any]:
+    """Return a pod of the Pod Security Standard `restricted` that runs one container of the image."""
+    secured = {
+        **container,
+        "securityContext": CONTAINER_SECURITY,
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+        "volumeMounts": mounts,
+    }
+    return {
+        **spec,
+        "enableServiceLinks": False,
+        "securityContext": POD_SECURITY,
+        **({"imagePullSecrets": [{"name": pull_secret}]} if pull_secret else {}),
+        "containers": [secured],
+        "volumes": volumes,
+    }
 
 
 #: The template's key in the ConfigMap of the parameters.
@@ -54,11 +71,11 @@ API_SERVER = "https://kubernetes.default.svc"
 #: Spark keeps its files in a volume with this name. Without one, it would add its own volume at the driver's
 #: SPARK_LOCAL_DIRS; ours is mounted at the same path, so Kubernetes would refuse the pod. Source: LocalDirsFeatureStep.
 LOCAL_VOLUME = "spark-local-dir-1"
+#: The root file system is read-only.
+HOME = {"name": "HOME", "value": "/tmp"}
+POD_IP = {"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
 #: The variables that tell the job's container its pod's name and address.
-OWN_POD = [
-    {"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
-    {"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}},
-]
+OWN_POD = [{"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}, POD_IP]
 #: Everything that Spark needs with the settings in `GUARDED`. When it ends, it deletes its pods by their label.
 RULE = {
     "apiGroups": [""],
@@ -84,19 +101,10 @@ def executor_template(flow: str, asked: InCluster, container_name: str = EXECUTO
     container = {
         "name": container_name,
         "command": list(EXECUTOR_COMMAND),
-        "env": [{"name": "HOME", "value": "/tmp"}],
-        "securityContext": CONTAINER_SECURITY,
-        "terminationMessagePolicy": "FallbackToLogsOnError",
-        "volumeMounts": [{"name": LOCAL_VOLUME, "mountPath": "/tmp"}],
+        "env": [HOME],
     }
-    spec = {
-        "automountServiceAccountToken": False,
-        "enableServiceLinks": False,
-        "securityContext": POD_SECURITY,
-        **pull_secrets(asked.image_pull_secret),
-        "containers": [container],
-        "volumes": [{"name": LOCAL_VOLUME, "emptyDir": {}}],
-    }
+    mounts, volumes = [{"name": LOCAL_VOLUME, "mountPath": "/tmp"}], [{"name": LOCAL_VOLUME, "emptyDir": {}}]
+    spec = restricted_pod(container, mounts, volumes, asked.image_pull_secret, automountServiceAccountToken=False)
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"labels": run_labels(flow, EXECUTOR)}, "spec": spec}
 
 
@@ -156,26 +164,12 @@ def pod_spec(run: JobRun) -> dict[str, Any]:
         "image": asked.image,
         "command": list(COMMAND),
         "args": arguments,
-        # The root file system is read-only.
-        "env": [
-            {"name": "HOME", "value": "/tmp"},
-            {"name": "SPARK_LOCAL_DIRS", "value": "/tmp"},
-            *(OWN_POD if asked.executors else ()),
-        ],
+        "env": [HOME, {"name": "SPARK_LOCAL_DIRS", "value": "/tmp"}, *(OWN_POD if asked.executors else ())],
         "resources": resources(asked.resources.requests, asked.resources.limits),
-        "securityContext": CONTAINER_SECURITY,
-        "terminationMessagePolicy": "FallbackToLogsOnError",
-        "volumeMounts": mounts,
     }
-    return {
-        "serviceAccountName": validation_run_name(flow.name),
-        "restartPolicy": "Never",
-        "enableServiceLinks": False,
-        "securityContext": POD_SECURITY,
-        **pull_secrets(asked.image_pull_secret),
-        "containers": [container],
-        "volumes": volumes,
-    }
+    account = validation_run_name(flow.name)
+    secret = asked.image_pull_secret
+    return restricted_pod(container, mounts, volumes, secret, serviceAccountName=account, restartPolicy="Never")
 
 
 def resources(requests: Mapping[str, Quantity], limits: Mapping[str, Quantity]) -> dict[str, dict[str, str]]:
@@ -218,7 +212,7 @@ def _mounted_secrets(flow: FlowParameters) -> list[dict[str, Any]]:
     """Return the sources of a volume with exactly the keys that the job reads, at NAMESPACE/NAME/KEY."""
     keys: dict[tuple[str, str], set[str]] = {}
     for cluster in (flow.source, flow.target):
-        for secret in _secrets(cluster):
+        for secret in secrets_of(cluster):
             keys.setdefault((secret.namespace, secret.name), set()).add(secret.key)
     return [
         {
@@ -231,7 +225,8 @@ def _mounted_secrets(flow: FlowParameters) -> list[dict[str, Any]]:
     ]
 
 
-def _secrets(cluster: ClusterParameters) -> Iterator[Any]:
+def secrets_of(cluster: ClusterParameters) -> Iterator[SecretReference]:
+    """Yield the keys of Secrets with which a client reaches a cluster."""
     references = []
     if cluster.trust is not None:
         references += [cluster.trust.certificates, cluster.trust.password]

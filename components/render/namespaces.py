@@ -63,7 +63,7 @@ def read_access_objects(
         for resource, read in names.items()
         if read
     ]
-    role, binding = access_manifests(flow, role_name(flow.workers), rules, account)
+    role, binding = access_manifests(role_name(flow.workers), flow.namespace, flow.name, rules, account)
     return [
         PlannedObject(ObjectRole.ACCESS_ROLE, role),
         PlannedObject(ObjectRole.ACCESS_BINDING, binding, after=(ObjectRole.ACCESS_ROLE,)),

@@ -44,13 +44,16 @@ class ObjectRole(StrEnum):
     PROMETHEUS_RULE = "prometheus-rule"
     DASHBOARD = "dashboard"
     VALIDATION_PARAMETERS = "parameters"
-    VALIDATION_ACCOUNT = "account"
-    VALIDATION_ROLE = "role"
-    VALIDATION_BINDING = "binding"
+    POD_ACCOUNT = "account"
+    POD_ROLE = "role"
+    POD_BINDING = "binding"
     VALIDATION_JOB = "job"
     VALIDATION_CRON_JOB = "cron-job"
     SPARK_APPLICATION = "spark-application"
     SCHEDULED_SPARK_APPLICATION = "scheduled-spark-application"
+    EXPORTER_PROJECT = "project"
+    EXPORTER_SERVICE = "service"
+    EXPORTER = "deployment"
 
 
 @dataclass(frozen=True)
@@ -119,14 +122,16 @@ def flow_object(
 _RBAC = "rbac.authorization.k8s.io"
 
 
-def access_manifests(flow: ResolvedFlow, name: str, rules: list[Manifest], account: str) -> tuple[Manifest, Manifest]:
-    """Return a Role with these rules in a flow's namespace, and its binding to a service account there."""
-    role = manifest(f"{_RBAC}/v1", "Role", name, flow.namespace, flow.name, rules=rules)
+def access_manifests(
+    name: str, namespace: str, part_of: str, rules: list[Manifest], account: str, of: str | None = None
+) -> tuple[Manifest, Manifest]:
+    """Return a Role in a namespace with these rules, and its binding to a service account there or in `of`."""
+    role = manifest(f"{_RBAC}/v1", "Role", name, namespace, part_of, rules=rules)
     binding = {
         "roleRef": {"apiGroup": _RBAC, "kind": "Role", "name": name},
-        "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": flow.namespace}],
+        "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": of or namespace}],
     }
-    return role, manifest(f"{_RBAC}/v1", "RoleBinding", name, flow.namespace, flow.name, **binding)
+    return role, manifest(f"{_RBAC}/v1", "RoleBinding", name, namespace, part_of, **binding)
 
 
 def manifest(api_version: str, kind: str, name: str, namespace: str | None, flow_name: str, **body: Any) -> Manifest:

@@ -22,12 +22,11 @@ from kafka_replication.components.flows.resolved import ResolvedFlow, flow_diges
 from kafka_replication.components.render.deployments import deployments
 from kafka_replication.components.render.job_parameters import job_parameters
 from kafka_replication.components.render.job_pods import (
-    CONTAINER_SECURITY,
     DRIVER_COMMAND,
     GUARDED,
+    HOME,
     LOCAL_VOLUME,
     PARAMETERS,
-    POD_SECURITY,
     RULE,
     TEMPLATE,
     JobRun,
@@ -36,6 +35,7 @@ from kafka_replication.components.render.job_pods import (
     mounted,
     pod_spec,
     resources,
+    restricted_pod,
     run_labels,
 )
 from kafka_replication.components.render.planned_objects import (
@@ -122,20 +122,11 @@ def _driver(run: JobRun, heap: str) -> Manifest:
     container = {
         "name": _DRIVER,
         "command": list(DRIVER_COMMAND),
-        "env": [{"name": "HOME", "value": "/tmp"}],
+        "env": [HOME],
         **({"resources": resources_left} if (resources_left := resources(*others)) else {}),
-        "securityContext": CONTAINER_SECURITY,
-        "terminationMessagePolicy": "FallbackToLogsOnError",
-        "volumeMounts": mounts,
     }
-    spec = {
-        # The resource has no field for a deadline.
-        "activeDeadlineSeconds": asked.deadline_seconds,
-        "enableServiceLinks": False,
-        "securityContext": POD_SECURITY,
-        "containers": [container],
-        "volumes": volumes,
-    }
+    # The resource has no field for a deadline, and names the Secret for the image's registry itself.
+    spec = restricted_pod(container, mounts, volumes, None, activeDeadlineSeconds=asked.deadline_seconds)
     return {
         # Without a request, Kubernetes would request the limit, and Spark would request a whole core.
         "coreRequest": str(requests.get("cpu", limits.get("cpu", 0))),
@@ -198,13 +189,13 @@ def flow_validation(
     rules = [*_rules(own), *([RULE] if asked.executors is not None else [])]
     runs = _runs(flow, deployed, JobRun(own, parameters["metadata"]["name"], asked, spark, "full"))
     account = manifest("v1", "ServiceAccount", name, flow.namespace, flow.name)
-    role, bound = access_manifests(flow, name, rules, name)
-    needed = (ObjectRole.VALIDATION_PARAMETERS, ObjectRole.VALIDATION_ACCOUNT, ObjectRole.VALIDATION_BINDING)
+    role, bound = access_manifests(name, flow.namespace, flow.name, rules, name)
+    needed = (ObjectRole.VALIDATION_PARAMETERS, ObjectRole.POD_ACCOUNT, ObjectRole.POD_BINDING)
     for kind, body, after in (
         (ObjectRole.VALIDATION_PARAMETERS, parameters, ()),
-        (ObjectRole.VALIDATION_ACCOUNT, account, ()),
-        (ObjectRole.VALIDATION_ROLE, role, ()),
-        (ObjectRole.VALIDATION_BINDING, bound, (ObjectRole.VALIDATION_ROLE, ObjectRole.VALIDATION_ACCOUNT)),
+        (ObjectRole.POD_ACCOUNT, account, ()),
+        (ObjectRole.POD_ROLE, role, ()),
+        (ObjectRole.POD_BINDING, bound, (ObjectRole.POD_ROLE, ObjectRole.POD_ACCOUNT)),
         *((role, body, needed) for role, body in runs),
     ):
         yield PlannedObject(kind, body, after=after, part=flow.name)

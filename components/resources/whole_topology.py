@@ -12,7 +12,7 @@ from kafka_replication.components.contract.spark_conf import NO_SETTINGS, SparkS
 from kafka_replication.components.flows.resolved import ResolvedFlow, missing_config
 from kafka_replication.components.render.kafka_users import kafka_user_objects
 from kafka_replication.components.render.monitoring import monitoring_objects
-from kafka_replication.components.render.planned_objects import ObjectRole, needed_keys
+from kafka_replication.components.render.planned_objects import ObjectRole, PlannedObject, needed_keys
 from kafka_replication.components.render.validation_jobs import RUNS_ONCE, validation_objects
 from kafka_replication.components.resources.registration import known_output, register_object, unknown_keys
 from kafka_replication.components.resources.replications import (
@@ -90,7 +90,7 @@ class KafkaUsers(pulumi.ComponentResource):
         self.register_outputs({"users": users})
 
 
-#: The provider would wait until the Job has ended, and report a failed deployment if the validation does not pass.
+#: The provider would wait until the Job has ended or the exporter is ready. Neither may fail a deployment.
 _NO_WAITING = {"pulumi.com/skipAwait": "true"}
 
 
@@ -137,9 +137,33 @@ class ValidationJobs(pulumi.ComponentResource):
         self.register_outputs({"jobs": jobs})
 
 
+class Exporter(pulumi.ComponentResource):
+    """The Deployment that serves to Prometheus what `replicate exporter` sees of a stack, and what it may read."""
+
+    def __init__(
+        self,
+        name: str,
+        objects: Sequence[PlannedObject],
+        after: Sequence[pulumi.Resource],
+        opts: pulumi.ResourceOptions,
+    ) -> None:
+        super().__init__("replication:kafka:Exporter", name, None, opts)
+        earlier, registered = needed_keys(objects), dict[str, pulumi.Resource]()
+        for planned in objects:
+            # Replications create the namespaces of the Roles.
+            needed = [*(registered[key] for key in earlier[planned.key]), *after]
+            options = pulumi.ResourceOptions(parent=self, depends_on=needed)
+            awaited = planned.role in {ObjectRole.EXPORTER, ObjectRole.EXPORTER_SERVICE}
+            shown = planned.annotated(_NO_WAITING) if awaited else planned
+            registered[planned.key] = register_object(f"{name}-{planned.key}", shown, {}, options)
+        self.register_outputs({})
+
+
 @dataclass(frozen=True, kw_only=True)
 class WholeTopologyArgs:
-    """A checked topology, its deployed flows, the stack that alerts name, and how to validate `in_cluster`."""
+    """A checked topology, its deployed flows, the stack that alerts name, how to validate `in_cluster`, and the objects
+    of the stack's `exporter`.
+    """
 
     topology: Topology
     flows: Sequence[ResolvedFlow]
@@ -148,6 +172,7 @@ class WholeTopologyArgs:
     secrets: Mapping[str, pulumi.Input[str]] = field(default_factory=dict, repr=False)
     in_cluster: InCluster | None = None
     spark: SparkSettings = NO_SETTINGS
+    exporter: Sequence[PlannedObject] = ()
 
 
 def register_topology(args: WholeTopologyArgs, parent: pulumi.Resource | None = None) -> None:
@@ -166,6 +191,8 @@ def register_topology(args: WholeTopologyArgs, parent: pulumi.Resource | None = 
             flows=args.flows, stack=args.stack, in_cluster=args.in_cluster, spark=args.spark, after=replications
         )
         ValidationJobs("validation", validated, options)
+    if args.exporter:
+        Exporter("exporter", args.exporter, [*replications.values()], options)
 
 
 def _replication(name: str, args: WholeTopologyArgs, options: pulumi.ResourceOptions) -> pulumi.ComponentResource:

@@ -61,6 +61,28 @@ class Executors(Model):
     cpu: Quantity | None = optional("CPU that an executor requests. Default: as many as `cores`.")
 
 
+class ExporterResources(Model):
+    """Resources of the exporter's container."""
+
+    requests: Mapping[str, Quantity] = setting(
+        {"cpu": "100m", "memory": "256Mi"}, "What the pod requests; default: 100m CPU, 256Mi memory."
+    )
+    limits: Mapping[str, Quantity] = setting(
+        {"memory": "512Mi"}, "What the pod may use at most; default: 512Mi memory."
+    )
+
+
+class Exporter(Model):
+    """A Deployment that runs `replicate exporter` for the stack, with the image of the job."""
+
+    namespace: SecretName | None = optional(
+        "Existing namespace of the pod. Default: `monitoring.namespace` of the topology."
+    )
+    every_seconds: PositiveInt = setting(60, "Seconds from the end of one look to the next.")
+    worst: PositiveInt = setting(20, "How many partitions, and how many groups, of a flow get their own series.")
+    resources: ExporterResources = Field(default=ExporterResources())
+
+
 class JobHistory(Model):
     """How many finished runs of the schedule stay, with their logs."""
 
@@ -94,3 +116,4 @@ class InCluster(Model):
     executors: Executors | None = optional(
         "Executors as pods. Default: one process in the job's pod is driver and executor."
     )
+    exporter: Exporter | None = optional("Also run `replicate exporter` for the stack, as a Deployment.")

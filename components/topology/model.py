@@ -258,7 +258,8 @@ class MonitoringSettings(Model):
         "Address of a page with a section for each alert, to which alerts link.", pattern=r"^https?://\S+$"
     )
     exporter: bool = setting(
-        False, "Add the alerts and panels on the series of `replicate exporter`, which you run yourself."
+        False,
+        "Add the alerts and panels on the series of `replicate exporter`; a stack can run it: `inCluster.exporter`.",
     )
 
 

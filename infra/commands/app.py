@@ -157,3 +157,7 @@ def main() -> None:
 def _end(error: Exception, code: int = 2) -> NoReturn:
     err.print(f"[red]✗[/] {escape(str(error))}", soft_wrap=True)
     raise SystemExit(code) from None
+
+
+if __name__ == "__main__":
+    main()

@@ -5,6 +5,7 @@ cannot ask for strict validation, and convert every answer to objects and back. 
 """
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
@@ -14,6 +15,7 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 from kubernetes import client, config
+from kubernetes.config.incluster_config import SERVICE_HOST_ENV_NAME
 from urllib3 import Retry
 from urllib3.exceptions import HTTPError
 
@@ -97,13 +99,20 @@ class KubernetesApi:
         context: str | None = None,
         seconds: tuple[float, float] = (CONNECT_SECONDS, ANSWER_SECONDS),
     ) -> None:
-        """Without `kubeconfig` or `context`, uses what kubectl would. Raises what the kubernetes package raises.
+        """Without `kubeconfig` or `context`, uses what kubectl would, in a pod without a kubeconfig the pod's account.
+        Raises what the kubernetes package raises.
 
         `seconds` are the time limits to connect, and for the answer to each call.
         """
         settings = client.Configuration()
         load: Callable[..., None] = config.load_kube_config
-        load(config_file=kubeconfig and str(kubeconfig), context=context, client_configuration=settings)
+        try:
+            load(config_file=kubeconfig and str(kubeconfig), context=context, client_configuration=settings)
+        except config.ConfigException:
+            if kubeconfig or context or SERVICE_HOST_ENV_NAME not in os.environ:
+                raise
+            in_pod: Callable[..., None] = config.load_incluster_config
+            in_pod(client_configuration=settings)
         if urlsplit(settings.host).hostname in _LOOPBACK:
             # A proxy from the environment must never see these calls.
             settings.proxy = None

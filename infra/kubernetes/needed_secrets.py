@@ -13,7 +13,7 @@ from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi, Obje
 from kafka_replication.infra.stack.settings import KubernetesAccess
 
 _WHY = "Workers do not start without them, and nothing is replicated."
-_WHY_JOBS = "The validation job does not start without them, and nothing is proven."
+_WHY_JOBS = "Neither the validation job nor the exporter starts without them."
 
 
 def require_secrets(
@@ -25,7 +25,7 @@ def require_secrets(
 ) -> Iterator[str]:
     """Yield a sentence about each Secret that this account may not see, then raise a CannotRunError with the commands
     that create the missing ones. `users` are the stack's KafkaUsers, whose Secrets the User Operator writes; `jobs` are
-    the objects that validate its flows in the cluster.
+    the objects with pods of the image.
     """
     generated = {(user.manifest["metadata"]["namespace"], user.name) for user in users}
     absent: dict[tuple[str, str], set[str]] = {}

@@ -1,4 +1,6 @@
-"""Runs the Pods of the validation as processes of this machine, in place of a kubelet, and reports their status."""
+"""Runs the Pods of validations and exporters as processes of this machine, in place of a kubelet, and writes their
+status.
+"""
 
 import base64
 import logging
@@ -29,7 +31,7 @@ from kafka_replication.infra.local.state import write_private
 from kafka_replication.infra.machine.jdk import Jdk, class_archive
 
 _TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount"
-_COMMANDS = (job_pods.COMMAND, job_pods.DRIVER_COMMAND, job_pods.EXECUTOR_COMMAND)
+_COMMANDS = (job_pods.COMMAND, job_pods.DRIVER_COMMAND, job_pods.EXECUTOR_COMMAND, job_pods.EXPORTER_COMMAND)
 #: Files in which Spark's submission writes paths of the container.
 _PROPERTIES = ".properties"
 #: The address of every process of this machine.
@@ -206,7 +208,7 @@ class PodProcesses:
 
 log = logging.getLogger(__name__)
 
-_OURS = f"{job_pods.COMPONENT} in ({job_pods.VALIDATION},{job_pods.EXECUTOR})"
+_OURS = f"{job_pods.COMPONENT} in ({job_pods.VALIDATION},{job_pods.EXECUTOR},{job_pods.EXPORTER})"
 _ENDED = ("Succeeded", "Failed")
 #: As much of a log as a kubelet writes into the status of a container that failed. Source: FallbackToLogsOnError.
 _SAID = 2048

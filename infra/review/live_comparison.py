@@ -9,11 +9,9 @@ from kafka_replication.components.contract.problems import CannotRunError, Repli
 from kafka_replication.components.contract.published_verdict import SELECTOR
 from kafka_replication.components.flows.operators import strimzi
 from kafka_replication.components.flows.resolved import flow_digest
-from kafka_replication.components.render.monitoring import API_VERSION as MONITORING_API
+from kafka_replication.components.render.exporter import COMPARED_KINDS, OPTIONAL_KINDS, STRIMZI_KINDS
 from kafka_replication.components.render.planned_objects import OURS, PART_OF, Manifest
-from kafka_replication.components.render.validation_jobs import VALIDATION_KINDS
 from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi, reference
-from kafka_replication.infra.kubernetes.preconditions import KINDS as MONITORING_KINDS
 from kafka_replication.infra.review.comparison import Comparison, Drift, compare
 from kafka_replication.infra.review.drift import (
     Territory,
@@ -40,22 +38,6 @@ from kafka_replication.infra.stack.settings import read_settings, stack_names
 LABEL = "what runs"
 _WHY = "The command compares what runs with what the stack's files declare."
 _PERMISSION = "let the account of the stack's Kubernetes context get and list the kinds that `replicate render` writes."
-_KINDS = (
-    ("v1", "Namespace"),
-    ("v1", "ConfigMap"),
-    ("v1", "Secret"),
-    ("v1", "ResourceQuota"),
-    ("v1", "LimitRange"),
-    ("rbac.authorization.k8s.io/v1", "Role"),
-    ("rbac.authorization.k8s.io/v1", "RoleBinding"),
-)
-#: Kinds for which an account needs rights only if the stack declares them.
-_OPTIONAL_KINDS = (
-    *((MONITORING_API, kind) for kind in MONITORING_KINDS),
-    ("v1", "ServiceAccount"),
-    *((version, kind) for kind, version in VALIDATION_KINDS.items()),
-)
-_STRIMZI_KINDS = ("KafkaConnect", "KafkaConnector", "KafkaMirrorMaker2", "KafkaUser")
 
 
 @dataclass(frozen=True)
@@ -86,13 +68,13 @@ def compare_with_clusters(names: Iterable[str], stacks: Path) -> tuple[list[Comp
     return comparisons, failures
 
 
-def compare_with_cluster(opened: OpenStack) -> Comparison:
+def compare_with_cluster(opened: OpenStack, *, lists_secrets: bool = True) -> Comparison:
     """Return what a deployment would change in the cluster, and drift. Raises ReplicationError, CannotRunError."""
     stack, settings = opened.name, opened.settings
     declared = current_snapshot(stack, settings.stacks, like_rendered=True)
     version = strimzi(settings.topology.strimzi).api_version
     with opened.asking_kubernetes(_WHY, _PERMISSION) as cluster:
-        live = read_objects(cluster, declared, version)
+        live = read_objects(cluster, declared, version, lists_secrets=lists_secrets)
         published = list(_listed(cluster, "v1", "ConfigMap", _namespaces(declared), SELECTOR))
     # Pulumi deletes what it deployed, and a preview shows that.
     undeleted: Mapping[str, Objects] = {}
@@ -129,11 +111,15 @@ def _other_territories(stack: str, stacks: Path) -> list[Territory]:
     return territories
 
 
-def read_objects(api: KubernetesApi, declared: Snapshot, version: str) -> list[Manifest]:
-    """Return objects with our labels, and declared ones without them; Secrets without values."""
-    kinds = [*_KINDS, *((version, kind) for kind in _STRIMZI_KINDS)]
+def read_objects(api: KubernetesApi, declared: Snapshot, version: str, *, lists_secrets: bool = True) -> list[Manifest]:
+    """Return objects with our labels, and declared ones without them; Secrets without values. Unless it
+    `lists_secrets`, only declared ones."""
+    kinds = {**COMPARED_KINDS, **dict.fromkeys(STRIMZI_KINDS, version)}
+    if lists_secrets:
+        kinds["Secret"] = "v1"
     namespaces = _namespaces(declared)
-    by_identity = {identity(live): live for kind in kinds for live in _listed(api, *kind, namespaces, OURS)}
+    listed = (_listed(api, of, kind, namespaces, OURS) for kind, of in kinds.items())
+    by_identity = {identity(live): live for objects in listed for live in objects}
     by_identity |= {identity(live): live for live in _optional(api, declared, namespaces)}
     for body in _objects(declared):
         if identity(body) not in by_identity and (live := api.get(reference(body))) is not None:
@@ -145,7 +131,7 @@ def _optional(api: KubernetesApi, declared: Snapshot, namespaces: list[str]) -> 
     """Return the stack's monitoring, and its validation in the cluster."""
     needed = {body["kind"] for body in _objects(declared)}
     optional: list[Manifest] = []
-    for version, kind in _OPTIONAL_KINDS:
+    for kind, version in OPTIONAL_KINDS.items():
         try:
             # The operator copies our labels to the runs that it creates from a ScheduledSparkApplication.
             listed = _listed(api, version, kind, namespaces, OURS)
@@ -219,7 +205,7 @@ def _drift(stack: str, objects: Objects, there: Mapping[str, Manifest], flows: M
         flow = body["metadata"]["labels"][PART_OF]
         yield from edited(stack, flow, body, as_declared(live, body))
         yield from written_by_hand(stack, flow, live, objects[key].get("values", ()))
-        if body["kind"] in _STRIMZI_KINDS:
+        if body["kind"] in STRIMZI_KINDS:
             yield from running_otherwise(stack, flow, live, flows)
 
 

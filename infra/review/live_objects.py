@@ -16,7 +16,7 @@ from kafka_replication.infra.review.object_changes import named_entries
 from kafka_replication.infra.review.snapshots import Objects
 
 #: Kubernetes writes quantities in its own way, also in a pod's template. The Spark operator's webhook does so, too.
-_QUANTITIES = frozenset({"ResourceQuota", "LimitRange", *VALIDATION_KINDS})
+_QUANTITIES = frozenset({"ResourceQuota", "LimitRange", "Deployment", *VALIDATION_KINDS})
 #: The suffix of a ConfigMap's name that is derived from its content.
 _DIGEST = re.compile(r"-[0-9a-f]{10}$")
 #: Marks a configuration value that is only known during a deployment.

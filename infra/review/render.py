@@ -17,13 +17,14 @@ from kafka_replication.components.render.monitoring import monitoring_objects
 from kafka_replication.components.render.planned_objects import PlannedObject
 from kafka_replication.infra.stack.settings import StackSettings
 from kafka_replication.infra.stack.stack_checks import raise_mistakes
-from kafka_replication.infra.stack.validation_job import stack_validation
+from kafka_replication.infra.stack.validation_job import stack_exporter, stack_validation
 
 _MARKER = "# Rendered by `replicate render`; the next one replaces every file here.\n"
 #: No replication can have these names, because Kubernetes does not allow them.
 USERS_FOLDER = "kafka_users"
 MONITORING_FOLDER = "stack_monitoring"
 VALIDATION_FOLDER = "stack_validation"
+EXPORTER_FOLDER = "stack_exporter"
 
 
 def rendered_files(settings: StackSettings, addresses: Mapping[str, str]) -> dict[str, str]:
@@ -45,6 +46,7 @@ def stack_objects(settings: StackSettings, flows: Sequence[ResolvedFlow]) -> dic
         USERS_FOLDER: kafka_user_objects(settings.topology, settings.region),
         MONITORING_FOLDER: monitoring_objects(settings.topology, settings.stack, settings.region),
         VALIDATION_FOLDER: stack_validation(settings, flows),
+        EXPORTER_FOLDER: stack_exporter(settings, flows),
     }
 
 

@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from zoneinfo import available_timezones
 
+import yaml
+
 from kafka_replication.components.contract.problems import Problem, ReplicationError, warning
 from kafka_replication.components.contract.spark_conf import (
     DRIVER_HEAP,
@@ -14,22 +16,31 @@ from kafka_replication.components.contract.spark_conf import (
     why_not_memory,
 )
 from kafka_replication.components.flows.expansion import ExpandedFlow, expand
-from kafka_replication.components.flows.naming import validation_run_name
-from kafka_replication.components.flows.resolved import ResolvedFlow
+from kafka_replication.components.flows.naming import role_name, validation_run_name
+from kafka_replication.components.flows.resolved import ResolvedFlow, bootstrap_address
+from kafka_replication.components.kafka.replication_policy import SIDES
 from kafka_replication.components.properties.definitions import nearest
 from kafka_replication.components.properties.values import value_text
+from kafka_replication.components.render.deployments import deployments
+from kafka_replication.components.render.exporter import exporter_name, exporter_objects
 from kafka_replication.components.render.job_pods import executor_settings
+from kafka_replication.components.render.kafka_users import kafka_user_objects
+from kafka_replication.components.render.monitoring import monitoring_objects
 from kafka_replication.components.render.planned_objects import PlannedObject
 from kafka_replication.components.render.validation_jobs import validation_objects
+from kafka_replication.components.topology.clusters import LABEL_LENGTH, ConfigValue
 from kafka_replication.components.topology.in_cluster import (
     IMAGE_BY_DIGEST,
+    Exporter,
+    ExporterResources,
     InCluster,
+    JobResources,
     Workload,
     heap_bytes,
 )
 from kafka_replication.components.topology.parsing import parse_model
 from kafka_replication.components.topology.workers import quantity_value
-from kafka_replication.infra.stack.settings import VALIDATION, StackSettings
+from kafka_replication.infra.stack.settings import DEPLOY, PROJECT, VALIDATION, StackSettings
 
 IN_CLUSTER = "inCluster"
 WHERE = f"config.replication:{VALIDATION}"
@@ -205,6 +216,39 @@ def stack_validation(settings: StackSettings, flows: Sequence[ResolvedFlow]) -> 
     return validation_objects(flows, settings.stack, asked, spark)
 
 
+def stack_exporter(settings: StackSettings, flows: Sequence[ResolvedFlow]) -> tuple[PlannedObject, ...]:
+    """Return the objects that run `replicate exporter` for a stack; none if its file does not ask for it."""
+    asked, topology = in_cluster(settings.validation), settings.topology
+    if asked is None or asked.exporter is None:
+        return ()
+    others = (
+        *(planned for deployment in deployments(flows) for planned in deployment.objects),
+        *kafka_user_objects(topology, settings.region),
+        *monitoring_objects(topology, settings.stack, settings.region),
+        *stack_validation(settings, flows),
+    )
+    return exporter_objects(settings.stack, flows, asked, topology.monitoring, _project(settings, flows), others)
+
+
+def _project(settings: StackSettings, flows: Sequence[ResolvedFlow]) -> dict[str, str]:
+    """Return the files that the exporter reads. From these files the same files follow, so that it sees no drift.
+
+    Its access to Kubernetes is its pod's, and Secrets have the credentials. It cannot decrypt an address.
+    """
+    known = {key: settings.values[key] for key in ("topology", "region", DEPLOY) if key in settings.values}
+    for alias, address in (
+        (flow.alias(side), bootstrap_address(flow.cluster(side))) for flow in flows for side in SIDES
+    ):
+        if isinstance(value := settings.topology.clusters[alias].bootstrap_servers, ConfigValue):
+            known[value.config] = address
+    config = {f"{PROJECT}:{key}": value for key, value in {**known, VALIDATION: settings.validation}.items()}
+    return {
+        "Pulumi.yaml": f"name: {PROJECT}\nruntime: python\n",
+        f"Pulumi.{settings.stack}.yaml": yaml.safe_dump({"config": config}),
+        f"topologies/{settings.topology_file.name}": settings.topology_file.read_text(),
+    }
+
+
 def in_cluster_problems(settings: StackSettings) -> Iterator[Problem]:
     """Yield what is wrong with a stack's `inCluster`; nothing if its file does not ask for it."""
     validation = settings.validation
@@ -222,7 +266,7 @@ def in_cluster_problems(settings: StackSettings) -> Iterator[Problem]:
         return
     yield from _image(asked)
     yield from _when(asked)
-    yield from _requests(asked)
+    yield from _requests("resources", asked.resources, asked.workload)
     yield from _executors(asked)
     if asked.workload is Workload.SPARK_APPLICATION:
         yield from _application(asked)
@@ -232,6 +276,8 @@ def in_cluster_problems(settings: StackSettings) -> Iterator[Problem]:
         yield from _replaced_settings(asked, spark.conf)
     for flow in expand(settings.topology):
         yield from _name(flow, asked.workload)
+    if asked.exporter is not None:
+        yield from _exporter(settings, asked.exporter)
 
 
 def _image(asked: InCluster) -> Iterator[Problem]:
@@ -270,17 +316,17 @@ def _when(asked: InCluster) -> Iterator[Problem]:
         )
 
 
-def _requests(asked: InCluster) -> Iterator[Problem]:
-    limits = asked.resources.limits
-    for name, request in asked.resources.requests.items():
-        if name == "memory" and asked.workload is Workload.SPARK_APPLICATION:
+def _requests(where: str, asked: JobResources | ExporterResources, workload: Workload) -> Iterator[Problem]:
+    limits = asked.limits
+    for name, request in asked.requests.items():
+        if name == "memory" and workload is Workload.SPARK_APPLICATION:
             # `_application` compares it, because Spark uses the limit as the request.
             continue
         if name in limits and quantity_value(request) > quantity_value(limits[name]):
             what = f"the request is {request}, and the limit is {limits[name]}"
             why = "Kubernetes refuses such a pod. A part of `resources` that the stack file leaves out has its default."
-            remedy = f"set `resources.limits.{name}` to {request} or more, or lower the request."
-            yield Problem(f"{_WHERE}.resources.requests.{name}", "request-exceeds-limit", what, why, remedy)
+            remedy = f"set `{where}.limits.{name}` to {request} or more, or lower the request."
+            yield Problem(f"{_WHERE}.{where}.requests.{name}", "request-exceeds-limit", what, why, remedy)
 
 
 def _memory(asked: InCluster, heap: str) -> Iterator[Problem]:
@@ -351,3 +397,24 @@ def _name(flow: ExpandedFlow, workload: Workload) -> Iterator[Problem]:
         what = f"`workload` is `{workload}`, and the name of replication `{flow.replication}` begins with a digit"
         why = "The Spark operator names a Service after it, and the name of a Service begins with a letter."
         yield Problem(f"{_WHERE}.workload", "not-accepted", what, why, "rename the replication, or remove `workload`.")
+
+
+def _exporter(settings: StackSettings, asked: Exporter) -> Iterator[Problem]:
+    where, monitoring, name = f"{_WHERE}.exporter", settings.topology.monitoring, exporter_name(settings.stack)
+    yield from _requests("exporter.resources", asked.resources, Workload.JOB)
+    if asked.namespace is None and monitoring is None:
+        what, why = "the exporter has no namespace", "The topology has no `monitoring`, whose namespace is the default."
+        yield Problem(f"{where}.namespace", "missing-key", what, why, "set it to an existing namespace.")
+    if monitoring is not None and not monitoring.exporter:
+        what, why = "the exporter runs, and `monitoring.exporter` is false", "No alert and no panel reads its series."
+        remedy = "set `monitoring.exporter: true` in the topology."
+        yield warning(where, "exporter-unread", what, why, remedy)
+    if len(name) > LABEL_LENGTH:
+        why = f"It becomes a Kubernetes name or label, which may have at most {LABEL_LENGTH}."
+        remedy = f"shorten the stack's name by at least {len(name) - LABEL_LENGTH}, or remove `exporter`."
+        yield Problem(where, "name-too-long", f"`{name}` has {len(name)} characters", why, remedy)
+    for flow in expand(settings.topology):
+        if name in {validation_run_name(flow.name), role_name(flow.workers)}:
+            what = f"its Role would be `{name}`, as is one of replication `{flow.replication}`"
+            why = "Both would be the same object, so Kubernetes would keep only the one that is written last."
+            yield Problem(where, "resource-name-shared", what, why, "rename the replication or the stack.")

@@ -1,7 +1,8 @@
 """The ClusterRole in infra/deploy/README.md grants exactly what an account needs for all objects that we render."""
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,12 @@ import yaml
 
 from kafka_replication.components.flows.resolved import resolve_flows
 from kafka_replication.components.render.deployments import deployments
+from kafka_replication.components.render.exporter import exporter_objects
 from kafka_replication.components.render.kafka_users import kafka_user_objects
 from kafka_replication.components.render.monitoring import monitoring_objects
 from kafka_replication.components.render.validation_jobs import API_VERSION as SPARK_OPERATOR
 from kafka_replication.components.render.validation_jobs import validation_objects
-from kafka_replication.components.topology.in_cluster import Executors, InCluster, Workload
+from kafka_replication.components.topology.in_cluster import Executors, Exporter, InCluster, Workload
 from kafka_replication.components.topology.parsing import parse_topology
 from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi, Reference, reference
 from kafka_replication.infra.kubernetes.preconditions import KINDS as MONITORING_KINDS
@@ -26,7 +28,7 @@ from tests.contract.api_servers import NAMESPACE, ApiServer
 from tests.definitions import definition
 from tests.infra.readmes import shown
 
-ACCOUNT = "deployer"
+ACCOUNT, EXPORTER, WATCHED = "deployer", "replicate-exporter-permitted", "watched"
 IMAGE = f"validation@sha256:{'0' * 64}"
 APPLICATIONS = ("SparkApplication", "ScheduledSparkApplication")
 SECONDS = 30.0
@@ -60,7 +62,11 @@ def objects() -> list[dict[str, Any]]:
         *validation_objects(flows, "permitted", InCluster(image=IMAGE, executors=Executors())),
         *(each for each in validation_objects(flows, "permitted", applications) if each.kind in APPLICATIONS),
     )
-    return [each.manifest for each in (*planned, *of_stack)]
+    others = (*planned, *of_stack)
+    exporter = InCluster(image=IMAGE, exporter=Exporter())
+    files = {"Pulumi.yaml": "name: replication"}
+    runs = exporter_objects("permitted", flows, exporter, topology.monitoring, files, others)
+    return [each.manifest for each in (*others, *runs)]
 
 
 @pytest.fixture
@@ -139,9 +145,9 @@ def granted_resources(rules: Iterable[dict[str, Any]]) -> set[tuple[str, str]]:
     return {(group, each) for rule in rules for group in rule["apiGroups"] for each in rule["resources"]}
 
 
-def test_the_shown_role_does_not_allow_reading_a_service(account: KubernetesApi) -> None:
+def test_the_shown_role_does_not_allow_reading_an_endpoint(account: KubernetesApi) -> None:
     with pytest.raises(ApiError) as refused:
-        account.get(Reference("v1", "Service", NAMESPACE, ACCOUNT))
+        account.get(Reference("v1", "Endpoints", NAMESPACE, ACCOUNT))
     assert refused.value.forbidden
 
 
@@ -157,3 +163,53 @@ def test_only_a_stack_with_monitoring_needs_rights_on_monitoring_objects(
         wait_for("the role to count", lambda: allowed(api, ()), SECONDS)
         with forbidden:
             read_objects(api, snapshot, "kafka.strimzi.io/v1")
+
+
+def test_the_exporter_can_read_with_its_roles_and_needs_each_of_their_rights(
+    api_server_of: Callable[[str], ApiServer], tmp_path: Path
+) -> None:
+    """It is served in its namespaces only, so a list of the whole cluster is forbidden. Without any one of the kinds or
+    names in a Role, the comparison that counts drift is refused.
+    """
+    # Another test deletes its namespaces, and here no controller completes that.
+    made = json.loads(
+        json.dumps(objects()).replace('"mirror-permitted"', f'"{WATCHED}"').replace("mirror-mirrored", "seen")
+    )
+    snapshot = Snapshot(others={"stack": {str(at): item for at, item in enumerate(made)}})
+    roles = [item for item in made if item["kind"] == "Role" and item["metadata"]["name"] == EXPORTER]
+    server = api_server_of("v1")
+    with an_account(server, tmp_path, EXPORTER, []) as api:
+        for item in made:
+            if item["kind"] in ("Namespace", *MONITORING_KINDS) or item["metadata"]["name"] == EXPORTER:
+                server.api.apply(item)
+
+        def read() -> None:
+            try:
+                read_objects(api, snapshot, "kafka.strimzi.io/v1", lists_secrets=False)
+            except ApiError as error:
+                if not error.forbidden:
+                    raise
+                raise NotYetError(error.message) from error
+
+        def refused() -> None:
+            with suppress(NotYetError):
+                read()
+                raise NotYetError("everything can be read")
+
+        wait_for("the roles to count", read, SECONDS)
+        (role,) = (each for each in roles if each["metadata"]["namespace"] == WATCHED)
+        for rules in without_one(role["rules"]):
+            server.api.replace({**role, "rules": rules})
+            wait_for(f"the lack of a right to count: {rules}", refused, SECONDS)
+            server.api.replace(role)
+            wait_for("the whole role to count", read, SECONDS)
+        with pytest.raises(ApiError, match="forbidden"):
+            api.list_all("v1", "Secret", namespace=WATCHED)
+
+
+def without_one(rules: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    """The rules, each time without one of their resources."""
+    for at, rule in enumerate(rules):
+        for resource in rule["resources"]:
+            left = [each for each in rule["resources"] if each != resource]
+            yield [*rules[:at], *([{**rule, "resources": left}] if left else []), *rules[at + 1 :]]

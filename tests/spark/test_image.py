@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from kafka_replication.components.render.job_pods import COMMAND, EXECUTOR_COMMAND
+from kafka_replication.components.render.job_pods import COMMAND, EXECUTOR_COMMAND, EXPORTER_COMMAND
 from kafka_replication.infra.machine.jdk import find_jdk
 from kafka_replication.infra.machine.toolchain import SPARK, ensure_jars
 from tests import job_image
@@ -47,6 +47,7 @@ def test_the_jars_have_the_checksums_that_the_image_verifies() -> None:
 def test_the_image_starts_the_same_commands_as_the_pods() -> None:
     assert " ".join(COMMAND) in DOCKERFILE
     assert " ".join(EXECUTOR_COMMAND) in DOCKERFILE
+    assert " ".join(EXPORTER_COMMAND) in DOCKERFILE
     assert re.search(r"^USER [1-9][0-9]*$", DOCKERFILE, re.MULTILINE), "Kubernetes cannot see that a name is not root"
 
 

@@ -10,6 +10,7 @@ from pulumi import automation
 
 from kafka_replication.components.contract.problems import CannotRunError, raise_errors
 from kafka_replication.components.flows.resolved import ResolvedFlow
+from kafka_replication.components.render.planned_objects import ObjectRole
 from kafka_replication.components.topology.in_cluster import Workload
 from kafka_replication.infra.deploy.engine.command import Say
 from kafka_replication.infra.deploy.engine.failures import NoSuchStackError
@@ -32,7 +33,7 @@ from kafka_replication.infra.stack.environment import stack_environment
 from kafka_replication.infra.stack.session import OpenStack
 from kafka_replication.infra.stack.settings import StackSettings
 from kafka_replication.infra.stack.stack_checks import raise_by_gitops
-from kafka_replication.infra.stack.validation_job import in_cluster, stack_validation
+from kafka_replication.infra.stack.validation_job import in_cluster, stack_exporter, stack_validation
 
 #: Takes a rendered object, and returns it as it should be registered.
 Change = Callable[[Mapping[str, Any]], Mapping[str, Any]]
@@ -102,8 +103,10 @@ def up(
 
 def _require_secrets(settings: StackSettings, api: KubernetesApi, flows: Sequence[ResolvedFlow], say: Say) -> None:
     environment = stack_environment(settings)
-    users, jobs = environment.awaited_users(), stack_validation(settings, flows)
-    for sentence in require_secrets(api, flows, users, environment.kubernetes_access(), jobs):
+    # The exporter's Roles name Secrets, too, which it can do without.
+    exporter = (planned for planned in stack_exporter(settings, flows) if planned.role is ObjectRole.EXPORTER)
+    users, runs = environment.awaited_users(), (*stack_validation(settings, flows), *exporter)
+    for sentence in require_secrets(api, flows, users, environment.kubernetes_access(), runs):
         say(sentence)
 
 

@@ -20,11 +20,12 @@ from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 AUTHORITY = Authority("kubernetes")
 #: The key of the administrator's token in the state's passwords.
 ADMIN = "kubernetes/admin"
-#: Without them a deleted namespace stays forever, owned objects are not deleted, quotas are not counted, and no Job has
-#: a Pod.
+#: Without them a deleted namespace stays forever, owned objects are not deleted, quotas are not counted, and no Job or
+#: Deployment has a Pod.
 CONTROLLERS = (
     *("namespace-controller", "garbage-collector-controller", "serviceaccount-controller"),
     *("resourcequota-controller", "job-controller", "cronjob-controller"),
+    *("deployment-controller", "replicaset-controller"),
 )
 
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
 from typing import TypeAlias
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
-from prometheus_client import CollectorRegistry, start_http_server
+from prometheus_client import CollectorRegistry, make_wsgi_app, start_http_server
 from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
@@ -49,8 +50,11 @@ _REPORTED = frozenset(
 
 
 def changed_by_hand(stack: OpenStack) -> Mapping[str, int]:
-    """Count what somebody changed by hand, by flow; raises CannotRunError if the cluster does not answer."""
-    return by_flow(compare_with_cluster(stack).drift, stack.declared_flows)
+    """Count what somebody changed by hand, by flow; raises CannotRunError if the cluster does not answer.
+
+    It lists no Secrets, because the right to list them is a right to read all of them.
+    """
+    return by_flow(compare_with_cluster(stack, lists_secrets=False).drift, stack.declared_flows)
 
 
 def by_flow(drift: Iterable[Drift], flows: Iterable[ResolvedFlow]) -> Mapping[str, int]:
@@ -176,6 +180,8 @@ def _of_verdict(verdict: VerdictStatus | None) -> Iterator[Sample]:
 _LOOK_SECONDS = 60
 #: This many looks may be missed before the newest one no longer counts.
 _INTERVALS = 3
+#: After this many times as long without the end of a look, a look hangs. The first one may take longer than others.
+_HUNG = 4
 
 
 @dataclass(frozen=True)
@@ -192,6 +198,16 @@ class Newest(Collector):
         self._worst, self._clock = worst, clock
         self._believed_seconds = _INTERVALS * every_seconds + _LOOK_SECONDS
         self._look: _Look | None = None
+        self._began = clock()
+
+    def answers(self, path: str) -> bool | None:
+        """Return what a probe learns at this path; None if it is no path for probes."""
+        age = self._clock() - (self._look.ended if self._look is not None else self._began)
+        if path == series.ALIVE:
+            return age <= _HUNG * self._believed_seconds
+        if path == series.READY:
+            return self._look is not None and age <= self._believed_seconds
+        return None
 
     def take(self, document: StatusDocument, drift: DriftCounts = MappingProxyType({})) -> None:
         """Serve this look from now on."""
@@ -210,8 +226,18 @@ def serving(newest: Newest, host: str, port: int) -> Iterator[int]:
     """Serve over HTTP while the body runs; yields the port, which 0 lets the system choose. Raises CannotRunError."""
     registry = CollectorRegistry()
     registry.register(newest)
+    metrics: WSGIApplication = make_wsgi_app(registry)
+
+    def answer(environ: WSGIEnvironment, start: StartResponse) -> Iterable[bytes]:
+        well = newest.answers(environ["PATH_INFO"])
+        if well is None:
+            return metrics(environ, start)
+        start("200 OK" if well else "503 Service Unavailable", [])
+        return [b""]
+
     try:
         server, thread = start_http_server(port, host, registry)
+        server.set_app(answer)
     except OSError as error:
         raise CannotRunError(
             "cannot-listen",

@@ -4,6 +4,8 @@ import pulumi
 import pytest
 
 from kafka_replication.components.flows.resolved import resolve_flows
+from kafka_replication.components.render.deployments import deployments
+from kafka_replication.components.render.exporter import exporter_objects
 from kafka_replication.components.render.planned_objects import PART_OF
 from kafka_replication.components.resources.whole_topology import WholeTopologyArgs, register_topology
 from kafka_replication.components.topology.in_cluster import InCluster
@@ -76,3 +78,26 @@ def test_the_output_of_the_component_names_the_job_of_each_flow(recorded: Record
     name = recorded.named("validation-job-orders").inputs["metadata"]["name"]
     assert recorded.finished[component.urn] == {"jobs": {"orders": name}}
     assert pulumi
+
+
+def test_an_exporter_is_registered_after_the_namespaces_of_its_roles_and_nobody_waits_for_it() -> None:
+    """The provider would wait until it is ready. An exporter that cannot start must not fail a deployment."""
+    topology = parse_topology(a_topology(a_flow()))
+    asked = parse_model(InCluster, {"image": IMAGE, "exporter": {"namespace": "tools"}})
+
+    def program() -> None:
+        flows = resolve_flows(topology, None, {})
+        objects = exporter_objects(
+            "prod", flows, asked, None, {"Pulumi.yaml": "name: a"}, deployments(flows)[0].objects
+        )
+        register_topology(WholeTopologyArgs(topology=topology, flows=flows, stack="prod", exporter=objects))
+
+    recorded = record(program)
+    recorded.check_complete()
+    role, binding = recorded.named("exporter-role-mirror-orders"), recorded.named("exporter-binding-mirror-orders")
+    namespace, deployment = recorded.named("orders-namespace"), recorded.named("exporter-deployment")
+    (replication,) = [resource for resource in recorded.resources if resource.token == "replication:kafka:Flow"]
+    assert {replication.urn, namespace.urn} & set(role.dependencies)
+    assert {binding.urn, recorded.named("exporter-project").urn} <= set(deployment.dependencies)
+    for resource in (deployment, recorded.named("exporter-service")):
+        assert resource.inputs["metadata"]["annotations"] == {"pulumi.com/skipAwait": "true"}

@@ -3,10 +3,12 @@
 import signal
 import socket
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 import yaml
 
+from kafka_replication.components.contract.exported_series import ALIVE, READY
 from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 from tests.builders import a_topology
 from tests.commands import replicate
@@ -41,6 +43,7 @@ def stacks(tmp_path: Path) -> Path:
 def test_if_no_cluster_answers_the_exporter_serves_only_what_it_could_not_ask(stacks: Path) -> None:
     with exporter("test", "--stacks", stacks) as (process, address):
         found = values(scrape(address))
+        probed = [urlopen(address.replace("/metrics", path), timeout=SECONDS).status for path in (ALIVE, READY)]
         process.send_signal(signal.SIGTERM)
         assert process.wait(SECONDS) == 0
         assert process.stderr is not None
@@ -49,6 +52,7 @@ def test_if_no_cluster_answers_the_exporter_serves_only_what_it_could_not_ask(st
         f"mirror_flow_unasked {what}": 1
         for what in ("connectors", "heartbeatSeconds", "lag", "readAgain", "verdict", "logins", "drift")
     }  # fmt: skip
+    assert probed == [200, 200], "an exporter that could ask nothing still says what it could not ask"
     assert said.count("could not be asked: test: ") >= 1
     assert "127.0.0.1" in said
 

@@ -15,6 +15,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+from kubernetes.config import ConfigException, incluster_config, kube_config
 
 from kafka_replication.components.contract.problems import CannotRunError
 from kafka_replication.infra.kubernetes.access import api_client, asking_kubernetes
@@ -158,3 +159,24 @@ def _answer(listener: socket.socket, context: ssl.SSLContext) -> None:
             context.wrap_socket(connection, server_side=True).close()
         except OSError:
             connection.close()
+
+
+def test_a_pod_without_a_kubeconfig_uses_its_account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The exporter in the cluster has nothing else. A named kubeconfig or context is never replaced by the account."""
+    token, authority = tmp_path / "token", tmp_path / "ca.crt"
+    token.write_text("of-the-pod")
+    authority.write_text("certificate")
+    monkeypatch.setattr(incluster_config, "SERVICE_TOKEN_FILENAME", str(token))
+    monkeypatch.setattr(incluster_config, "SERVICE_CERT_FILENAME", str(authority))
+    monkeypatch.setattr(kube_config, "KUBE_CONFIG_DEFAULT_LOCATION", str(tmp_path / "none"))
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
+    with KubernetesApi(field_manager="test") as api:
+        assert api._client.configuration.host == "https://10.0.0.1:443"
+        assert api._client.configuration.api_key == {"BearerToken": "bearer of-the-pod"}
+    for named in ({"context": "prod"}, {"kubeconfig": tmp_path / "missing"}):
+        with pytest.raises(ConfigException):
+            KubernetesApi(field_manager="test", **named)
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST")
+    with pytest.raises(ConfigException):
+        KubernetesApi(field_manager="test")

@@ -147,7 +147,7 @@ def test_secrets_of_the_validation_in_the_cluster_are_needed_too() -> None:
         list(require_secrets(_Holding(workers), [flow], (), ANY, jobs))
     assert (caught.value.what, caught.value.why) == (
         "Secret mirror-orders/job does not exist; Secret mirror-orders/pull does not exist",
-        "The validation job does not start without them, and nothing is proven.",
+        "Neither the validation job nor the exporter starts without them.",
     )
     assert caught.value.detail.splitlines() == [
         "  kubectl --namespace mirror-orders create secret generic job --from-file=FOLDER",

@@ -32,7 +32,7 @@ class Cluster:
         self.objects = objects_of(pod)
 
     def list_all(self, *_: str, label_selector: str) -> list[Object]:
-        assert label_selector == "app.kubernetes.io/component in (validation,validation-executor)"
+        assert label_selector == "app.kubernetes.io/component in (validation,validation-executor,exporter)"
         return self.pods
 
     def get(self, target: Reference) -> Object | None:

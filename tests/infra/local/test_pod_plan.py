@@ -114,7 +114,7 @@ def test_a_pod_waits_for_the_key_of_a_secret() -> None:
         dict(pod_plan(pod).files(objects, FOLDER))
 
 
-def test_only_the_validation_and_its_executors_are_run() -> None:
+def test_only_the_validation_its_executors_and_the_exporter_are_run() -> None:
     pod_plan(a_pod()).refuse_others()
     (container,) = a_pod()["spec"]["containers"]
     other = pod_plan(a_pod(containers=[container | {"command": ["sh", "-c", "true"]}]))
@@ -122,5 +122,6 @@ def test_only_the_validation_and_its_executors_are_run() -> None:
         other.refuse_others()
     assert str(refused.value) == (
         "this stand-in for a kubelet runs only `python -m kafka_replication.spark.validate` and "
-        "`python -m kafka_replication.spark.driver` and `python -m kafka_replication.spark.executor`"
+        "`python -m kafka_replication.spark.driver` and `python -m kafka_replication.spark.executor` and "
+        "`python -m kafka_replication.infra.commands.app`"
     )

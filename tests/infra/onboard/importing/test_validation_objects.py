@@ -25,6 +25,7 @@ IMAGE = f"registry.example.com/validation@sha256:{'0' * 64}"
             "ScheduledSparkApplication",
             id="as a SparkApplication",
         ),
+        pytest.param({"image": IMAGE, "exporter": {"namespace": "tools"}}, "CronJob", id="with an exporter"),
     ],
 )
 def test_a_flow_is_imported_the_same_with_and_without_its_validation(

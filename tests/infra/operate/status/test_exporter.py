@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kafka_replication.components.changes.effect import Impact
-from kafka_replication.components.contract.exported_series import ABOUT_FLOWS, FLOW_LABELS, LOOK_TIME
+from kafka_replication.components.contract.exported_series import ABOUT_FLOWS, ALIVE, FLOW_LABELS, LOOK_TIME, READY
 from kafka_replication.components.contract.report import Verdict
 from kafka_replication.components.render.acls import flows_without_addresses
 from kafka_replication.components.topology.parsing import parse_topology
@@ -249,3 +249,27 @@ def test_only_the_time_of_an_outdated_look_is_still_exported() -> None:
     assert values(scraped(newest)) == {"mirror_look_timestamp_seconds": 1769828400}
     newest.take(a_document(a_status()))
     assert "mirror_lag_records" in values(scraped(newest))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "looked", "alive", "ready"),
+    [
+        pytest.param(0, False, True, False, id="no look has ended yet"),
+        pytest.param(960, False, True, False, id="the first look takes long"),
+        pytest.param(961, False, False, False, id="the first look hangs"),
+        pytest.param(240, True, True, True, id="the look counts"),
+        pytest.param(241, True, True, False, id="the look is outdated"),
+        pytest.param(961, True, False, False, id="the next look hangs"),
+    ],
+)
+def test_probes_learn_whether_the_exporter_looks_and_whether_a_look_counts(
+    seconds: int, looked: bool, alive: bool, ready: bool
+) -> None:
+    """An outdated look ends readiness, and only one that hangs for much longer a restart."""
+    now = [0.0]
+    newest = Newest(20, every_seconds=60, clock=lambda: now[0])
+    if looked:
+        newest.take(a_document(a_status()))
+    now[0] = seconds
+    assert (newest.answers(ALIVE), newest.answers(READY)) == (alive, ready)
+    assert newest.answers("/metrics") is None
