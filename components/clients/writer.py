@@ -1,17 +1,27 @@
-"""Writes to a cluster: commits for groups that do not run, deletes them, and adds and deletes ACLs of topics."""
+"""Writes to a cluster: commits for groups that do not run, deletes them, adds and deletes ACLs of topics, and fills a
+topic of ours.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka import (
+    ConsumerGroupTopicPartitions,
+    KafkaError,
+    KafkaException,
+    Producer,
+    TopicCollection,
+    TopicPartition,
+)
 from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its stubs do not re-export them
     AclBinding,
     AclBindingFilter,
     AclOperation,
     AclPermissionType,
     AdminClient,
+    NewTopic,
     ResourcePatternType,
     ResourceType,
 )
@@ -226,3 +236,76 @@ class GroupWriter:
             remedy = "run the command again; it names every right that is missing, and how to grant it."
         what = f"the offsets of group {group} were not committed: {told}"
         return CannotRunError("commit-refused", what, self._alias, why, remedy)
+
+
+#: A compacted segment is small, so that a reader at night does not read a day's worth of records.
+_COMPACTED = {"cleanup.policy": "compact", "segment.bytes": str(16 << 20), "min.cleanable.dirty.ratio": "0.1"}
+#: The code of the error if another writer of the topic has begun.
+REPLACED = "writer-replaced"
+_REPLACED = frozenset({KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH})
+
+
+class TopicWriter:
+    """The only writer of a compacted topic with one partition, which it creates: Kafka refuses every earlier writer of
+    this topic from the moment that a new one begins.
+    """
+
+    def __init__(self, topic: str, alias: str, config: ClientConfig) -> None:
+        """Begin. Raises CannotRunError."""
+        self._alias, self._topic = alias, topic
+        self._create(AdminClient(dict(config)))
+        seconds = round(_SECONDS * 1000)
+        own: ClientConfig = {
+            "transactional.id": topic,
+            "transaction.timeout.ms": seconds,
+            "message.timeout.ms": seconds,
+        }
+        self._producer = Producer({**config, **own})
+        try:
+            self._producer.init_transactions(_SECONDS)
+        except KafkaException as error:
+            raise self._refused(error.args[0]) from None
+
+    def write(self, records: Iterable[tuple[bytes, bytes | None]]) -> None:
+        """Write all of these records or none. Raises CannotRunError."""
+        try:
+            self._producer.begin_transaction()
+            for key, value in records:
+                self._produce(key, value)
+            self._producer.commit_transaction(_SECONDS)
+        except KafkaException as error:
+            raise self._refused(error.args[0]) from None
+
+    def _produce(self, key: bytes, value: bytes | None) -> None:
+        try:
+            self._producer.produce(self._topic, value, key, 0)
+        except BufferError:
+            self._producer.flush(_SECONDS)
+            self._producer.produce(self._topic, value, key, 0)
+
+    def _create(self, admin: AdminClient) -> None:
+        wanted = NewTopic(self._topic, 1, config=_COMPACTED)
+        try:
+            admin.create_topics([wanted], request_timeout=_SECONDS)[self._topic].result(_SECONDS + 1)
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                raise self._refused(error.args[0]) from None
+        except TimeoutError:
+            raise self._refused(None) from None
+
+    def _refused(self, error: KafkaError | None) -> CannotRunError:
+        told = error.str() if error is not None else "no answer in time"
+        code = error.code() if error is not None else None
+        why, remedy = "Kafka did not take the records.", "correct it; nothing else has to be done."
+        if code in _REPLACED:
+            why = "Another process has begun to write this topic, and only one may."
+            what = f"another keeper writes {self._topic}"
+            return CannotRunError(REPLACED, what, self._alias, why, "let only one keeper run for a stack.")
+        if code in _FORBIDDEN or code == KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
+            why = "The connectors' user needs Create and Write on the topic, and Write on its transactional id."
+            options = f"--topic {self._topic} --transactional-id {self._topic}"
+            remedy = (
+                f"allow it: `kafka-acls.sh --add --allow-principal … --operation Create --operation Write {options}`."
+            )
+        what = f"{self._topic} was not written: {told}"
+        return CannotRunError("not-written", what, self._alias, why, remedy)

@@ -4,12 +4,13 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 from kafka_replication.components.clients.errors import NoAnswerError
 from kafka_replication.components.clients.login import Purpose
 from kafka_replication.components.clients.reader import KafkaReader
-from kafka_replication.components.clients.writer import GroupWriter, TopicAcls
+from kafka_replication.components.clients.writer import GroupWriter, TopicAcls, TopicWriter
 from kafka_replication.components.contract.parameters import ClusterParameters, FlowParameters
 from kafka_replication.components.contract.problems import CannotRunError
 from kafka_replication.components.flows.resolved import ResolvedFlow
@@ -71,6 +72,11 @@ class FlowAccess:
         """Return what commits on one side with the connectors' login, which needs the right to do so for each group."""
         purpose = Purpose(f"The command commits offsets on the {side} with the login of the connectors.")
         return self.stack.kafka(GroupWriter, connector_login(self.flow, side), purpose)
+
+    def topic_writer(self, topic: str) -> TopicWriter:
+        """Return the writer of a topic of ours on the target, with the connectors' login; it ends every earlier one."""
+        purpose = Purpose("The keeper writes positions on the target with the login of the connectors.")
+        return self.stack.kafka(partial(TopicWriter, topic), connector_login(self.flow, "target"), purpose)
 
 
 @contextmanager

@@ -1,0 +1,161 @@
+"""The records that `replicate keep` writes to a compacted topic on the target: for each consumer group, where it would
+continue there. A failover needs nothing else when the source is lost.
+
+May be imported by anything; imports nothing of ours but the rules of Kafka and the base of the documents.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Literal, NamedTuple, TypeAlias
+
+from pydantic import Field, StrictInt, StrictStr, ValidationError
+
+from kafka_replication.components.contract.parameters import DocumentPart
+from kafka_replication.components.kafka.mirror_records import Checkpoints, OwnRecord
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+
+VERSION: Literal[1] = 1
+_Offset: TypeAlias = Annotated[StrictInt, Field(ge=0, lt=1 << 63)]
+
+
+def positions_topic(flow: str) -> str:
+    """Return the name of the topic. Every replication policy takes a topic that ends like this for an internal one, so
+    that no flow copies it.
+    """
+    return f"{flow}.positions.internal"
+
+
+class KeptPosition(DocumentPart):
+    """A group's `committed` offset on the source, and the `offset` of the remote partition at which it continues.
+
+    `topic_id` is Kafka's id of the remote topic. The remote partition ended at `offset`, and afterwards the source
+    partition ended at `source_end`, at or before `committed`. `metadata` is what the application has stored with its
+    offset.
+    """
+
+    version: Literal[1] = VERSION
+    committed: _Offset
+    offset: _Offset
+    topic_id: StrictStr
+    source_end: _Offset
+    metadata: StrictStr = ""
+
+
+class Look(DocumentPart):
+    """The end of a look at all groups: their offsets were asked for after `at_ms` (ms since 1970, the keeper's clock),
+    and after every checkpoint at an offset before `checkpoints` had been written. Each group had then committed what
+    its newest record says; where it has none, nothing is known.
+    """
+
+    version: Literal[1] = VERSION
+    at_ms: _Offset
+    checkpoints: _Offset
+
+
+class PositionKey(NamedTuple):
+    """A group, and a partition of the source."""
+
+    group: str
+    partition: TopicPartition
+
+
+def position_record(flow: str, key: PositionKey, position: KeptPosition | None) -> tuple[bytes, bytes | None]:
+    """Return key and value of a record; without a position, of a tombstone."""
+    named = {"flow": flow, "group": key.group, "topic": key.partition.topic, "partition": key.partition.partition}
+    return _json(named), None if position is None else _json(position.document())
+
+
+def look_record(flow: str, look: Look) -> tuple[bytes, bytes]:
+    """Return key and value of the record that ends a look."""
+    return _json({"flow": flow}), _json(look.document())
+
+
+def _json(document: Mapping[str, object]) -> bytes:
+    return json.dumps(document, separators=(",", ":")).encode()
+
+
+@dataclass(frozen=True)
+class KeptPositions:
+    """The newest position of each group and partition of the source, and the newest look.
+
+    `unreadable` counts the records that another release or somebody else wrote.
+    """
+
+    positions: Mapping[PositionKey, KeptPosition] = field(default_factory=dict)
+    look: Look | None = None
+    unreadable: int = 0
+
+    def of(self, topic_ids: Mapping[str, str], logs: Mapping[TopicPartition, OffsetRange]) -> "KeptPositions":
+        """Return those that still belong to the remote logs; `topic_ids` and `logs` are by topic and partition of the
+        source. A log that ends before a position has lost its end since.
+        """
+        valid = {
+            key: position
+            for key, position in self.positions.items()
+            if topic_ids.get(key.partition.topic) == position.topic_id
+            and key.partition in logs
+            and position.offset <= logs[key.partition].end
+        }
+        return replace(self, positions=valid)
+
+
+def kept_positions(flow: str, records: Iterable[OwnRecord]) -> KeptPositions:
+    """Return the newest positions of a flow; the records are in order."""
+    positions: dict[PositionKey, KeptPosition] = {}
+    look, unreadable = None, 0
+    for record in records:
+        try:
+            named = json.loads(record.key or b"")
+            if named == {"flow": flow}:
+                look = Look.model_validate_json(record.value or b"")
+                continue
+            key = PositionKey(named["group"], TopicPartition(named["topic"], named["partition"]))
+            if position_record(flow, key, None)[0] != record.key:
+                raise ValueError
+            if record.value is None:
+                positions.pop(key, None)
+            else:
+                positions[key] = KeptPosition.model_validate_json(record.value)
+        except (ValueError, ValidationError, KeyError, TypeError):
+            unreadable += 1
+    return KeptPositions(positions, look, unreadable)
+
+
+class Standing(NamedTuple):
+    """Where a group stood on the source when it was last seen there, and an offset on the target at which it skips
+    nothing. `seen_ms` is when that was, in ms since 1970.
+    """
+
+    upstream: int
+    downstream: int
+    seen_ms: int
+    metadata: str = ""
+
+
+def newest_standing(
+    group: str, source: TopicPartition, remote: TopicPartition, kept: KeptPositions, checkpoints: Checkpoints
+) -> Standing | None:
+    """Return the newest of what the keeper and MirrorMaker's checkpoints say about a group; None if both say nothing.
+
+    Where the keeper has looked after the newest checkpoint was written, the group stands where the keeper saw it; else
+    where the checkpoint says. Both orders are by offsets of the checkpoints' topic, so no clock decides. A kept offset
+    skips nothing for a group that has not been set back since. MirrorMaker's translation counts where none is kept, but
+    is not used to go further: it is wrong after the remote topic was created again, and while a task sends records
+    again.
+    """
+    position, look = kept.positions.get(PositionKey(group, source)), kept.look
+    at, checkpoint = checkpoints.newest.get((group, remote), (-1, None))
+    known = None
+    if checkpoint is not None:
+        known = Standing(checkpoint.upstream, checkpoint.downstream, checkpoint.written_ms, checkpoint.metadata)
+    if position is None or look is None:
+        return known
+    seen = Standing(position.committed, position.offset, look.at_ms, position.metadata)
+    if known is None:
+        return seen
+    later, set_back = at >= look.checkpoints, known.upstream < seen.upstream
+    translated = not position.source_end and (later or known.upstream <= seen.upstream)
+    if translated or (later and set_back):
+        return known
+    return known._replace(downstream=seen.downstream) if later else seen

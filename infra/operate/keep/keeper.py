@@ -1,0 +1,192 @@
+"""Keeps the positions of a flow's consumer groups: seconds old at any time, and on the target, where a failover finds
+them when the source is lost.
+
+A look asks for the ends of both logs and for the groups' offsets, and reads no records. `components.kafka.log_ends`
+says why these are enough.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from kafka_replication.components.clients.errors import NoAnswerError
+from kafka_replication.components.clients.reader import KafkaReader
+from kafka_replication.components.clients.writer import REPLACED, TopicWriter
+from kafka_replication.components.contract.kept_positions import (
+    KeptPosition,
+    KeptPositions,
+    Look,
+    PositionKey,
+    kept_positions,
+    look_record,
+    position_record,
+    positions_topic,
+)
+from kafka_replication.components.contract.parameters import FlowParameters
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.contract.wording import agreeing, named, number
+from kafka_replication.components.kafka.log_ends import EndHistory, Ends
+from kafka_replication.components.kafka.positions import CommittedOffset, TopicPartition
+from kafka_replication.infra.operate.flow_access import FlowAccess
+from kafka_replication.infra.operate.status.facts import NoAnswer
+from kafka_replication.infra.stack.session import OpenStack
+
+#: Writes records to the topic, all or none.
+Write: TypeAlias = Callable[[Iterable[tuple[bytes, bytes | None]]], None]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a look saw: `positions` by group and source partition, `written` of them new. `void` partitions lost the end
+    of their log on the target. `note` says why a flow is not kept.
+    """
+
+    positions: Mapping[PositionKey, KeptPosition]
+    written: int = 0
+    void: tuple[TopicPartition, ...] = ()
+    note: str = ""
+
+    @property
+    def text(self) -> str:
+        if self.note:
+            return self.note
+        groups = len({key.group for key in self.positions})
+        parts = [f"keeps {number(len(self.positions), 'position')} of {number(groups, 'group')}"]
+        if self.void:
+            lost = "lost the end of its log, or was created again, on the target, so earlier positions are void"
+            parts.append(f"{named(self.void)} {lost}")
+        early = [key for key, at in self.positions.items() if at.committed and not at.source_end]
+        if early:
+            places = named([f"{key.group} in {key.partition}" for key in early])
+            counts = "so MirrorMaker's checkpoint counts there"
+            parts.append(f"{places} {agreeing(len(early), '[is|are] before every end that was seen')}, {counts}")
+        return "; ".join(parts)
+
+
+@dataclass
+class FlowKeeper:
+    """The positions of one flow."""
+
+    flow: FlowParameters
+    #: What the topic holds.
+    _published: Mapping[PositionKey, KeptPosition] = field(default_factory=dict)
+    _history: dict[TopicPartition, EndHistory] = field(default_factory=dict)
+    _topic_ids: Mapping[str, str] = field(default_factory=dict)
+
+    def begin(self, flow: FlowParameters, before: KeptPositions) -> None:
+        """Continue from what the topic holds. Also after a failed look, which may have written its records or not."""
+        self.flow, self._published = flow, before.positions
+
+    def look(self, source: KafkaReader, target: KafkaReader, write: Write) -> Kept:
+        """Look once, and write what has changed. Raises NoAnswerError and CannotRunError; nothing is written then."""
+        flow, remote = self.flow, self.flow.replication_policy.remote_partition
+        there = target.topics()
+        checkpoints = self._end_of_checkpoints(target)
+        partitions = source.partitions(flow.replicated(source.topics()))
+        ids = target.topic_ids({remote(partition).topic for partition in partitions} & there.keys())
+        partitions = [
+            partition
+            for partition in partitions
+            if remote(partition).topic in ids and partition.partition < there[remote(partition).topic]
+        ]
+        # The order of these three is what the positions rest on.
+        on_target = target.ends(map(remote, partitions))
+        on_source = source.ends(partitions)
+        at_ms = time.time_ns() // 1_000_000
+        commits = source.commits(flow.group_selection.of([*source.groups(), *source.other_groups()]))
+        ends = {partition: Ends(on_source[partition], on_target[remote(partition)]) for partition in partitions}
+        void = tuple(self._add(ends, ids))
+        positions = self._positions(commits, ids)
+        changed = {key: position for key, position in positions.items() if self._published.get(key) != position}
+        gone: dict[PositionKey, None] = dict.fromkeys(key for key in self._published if key not in positions)
+        look = Look(at_ms=at_ms, checkpoints=checkpoints)
+        records = [position_record(flow.name, *item) for item in {**changed, **gone}.items()]
+        write([*records, look_record(flow.name, look)])
+        self._published = positions
+        return Kept(positions, len(changed), void)
+
+    def _end_of_checkpoints(self, target: KafkaReader) -> int:
+        """Return the end of the checkpoints' topic, which has one partition; 0 if there is none."""
+        if not self.flow.checkpoints.enabled:
+            return 0
+        return max(target.ends(target.partitions([self.flow.checkpoints.topic])).values(), default=0)
+
+    def _add(self, ends: Mapping[TopicPartition, Ends], ids: Mapping[str, str]) -> Iterator[TopicPartition]:
+        """Add the newest ends, and yield the partitions whose positions are void from now on."""
+        remote = self.flow.replication_policy.remote
+        earlier = self._published_ends(ends, ids) if ends.keys() - self._history.keys() else {}
+        for partition, newest in ends.items():
+            topic = remote(partition.topic)
+            made_anew = partition in self._history and self._topic_ids.get(topic) != ids[topic]
+            if made_anew or partition not in self._history:
+                self._history[partition] = EndHistory.continuing(() if made_anew else earlier.get(partition, ()))
+            if not self._history[partition].add(newest) or made_anew:
+                yield partition
+        self._topic_ids = ids
+
+    def _published_ends(
+        self, newest: Mapping[TopicPartition, Ends], ids: Mapping[str, str]
+    ) -> dict[TopicPartition, list[Ends]]:
+        """Return the ends of the published positions by partition, unless its remote topic is another one now."""
+        earlier: dict[TopicPartition, list[Ends]] = {}
+        for (_, partition), position in self._published.items():
+            same = ids.get(self.flow.replication_policy.remote(partition.topic)) == position.topic_id
+            if same and partition in newest and position.offset <= newest[partition].target:
+                earlier.setdefault(partition, []).append(Ends(position.source_end, position.offset))
+        return earlier
+
+    def _positions(
+        self, commits: Mapping[str, Mapping[TopicPartition, CommittedOffset]], ids: Mapping[str, str]
+    ) -> dict[PositionKey, KeptPosition]:
+        remote, positions = self.flow.replication_policy.remote, {}
+        for group, by_partition in commits.items():
+            for partition, commit in by_partition.items():
+                if remote(partition.topic) in ids and partition in self._history:
+                    ends = self._history[partition].before(commit.offset)
+                    positions[PositionKey(group, partition)] = KeptPosition(
+                        committed=commit.offset,
+                        offset=ends.target,
+                        topic_id=ids[remote(partition.topic)],
+                        source_end=ends.source,
+                        metadata=commit.metadata,
+                    )
+        return positions
+
+
+@dataclass
+class StackKeeper:
+    """The keepers of a stack's flows, which stay when its clients are opened again."""
+
+    _flows: dict[str, FlowKeeper] = field(default_factory=dict)
+    _begun: dict[str, TopicWriter] = field(default_factory=dict)
+
+    def reopened(self) -> None:
+        """The stack has new clients from now on."""
+        self._begun.clear()
+
+    def look(self, stack: OpenStack) -> Iterator[tuple[str, Kept | NoAnswer]]:
+        """Look at each flow; a flow that cannot be looked at does not keep the others from it.
+
+        Raises CannotRunError if another keeper has taken over.
+        """
+        for flow in stack.flows:
+            try:
+                yield flow.name, self._look_at_flow(FlowAccess(stack, flow))
+            except (NoAnswerError, CannotRunError) as error:
+                if isinstance(error, CannotRunError) and error.code == REPLACED:
+                    raise
+                yield flow.name, NoAnswer(str(error))
+
+    def _look_at_flow(self, opened: FlowAccess) -> Kept:
+        flow = opened.parameters
+        if flow.guard is not None:
+            return Kept({}, note="its groups have no kept positions, because it is half of a pair")
+        readers, topic = opened.readers(), positions_topic(flow.name)
+        if (writer := self._begun.get(flow.name)) is None:
+            # From here on no other keeper writes, so what the topic holds stays true.
+            writer = opened.topic_writer(topic)
+            keeper = self._flows.setdefault(flow.name, FlowKeeper(flow))
+            keeper.begin(flow, kept_positions(flow.name, readers["target"].records(topic)))
+            self._begun[flow.name] = writer
+        return self._flows[flow.name].look(readers["source"], readers["target"], writer.write)
