@@ -10,11 +10,19 @@ from kafka_replication.components.clients.errors import NoAnswerError
 from kafka_replication.components.clients.reader import KafkaReader
 from kafka_replication.components.clients.streams import KafkaRecord
 from kafka_replication.components.contract.evidence import PublishedPositions
+from kafka_replication.components.contract.kept_positions import (
+    KeptPositions,
+    Standing,
+    kept_positions,
+    newest_standing,
+    positions_topic,
+)
 from kafka_replication.components.contract.parameters import FlowParameters
 from kafka_replication.components.contract.wording import agreeing, number
-from kafka_replication.components.kafka.mirror_records import Checkpoint, latest_checkpoints
+from kafka_replication.components.kafka.mirror_records import Checkpoint, Checkpoints, latest_checkpoints
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
 from kafka_replication.components.kafka.proven_positions import place_after_loss
+from kafka_replication.components.kafka.replication_policy import ReplicationPolicy
 from kafka_replication.infra.operate.flow_access import FlowAccess
 from kafka_replication.infra.operate.move.facts import Group, GroupPlan, LeftAlone, Mode, NewPosition, Precondition
 from kafka_replication.infra.operate.move.failover_plan import next_steps, verdict_precondition
@@ -64,8 +72,9 @@ class DisasterFacts:
     """Everything that the target shows. `source` says why the source cannot be asked; None if it can.
 
     `tails` are by source partition, `checkpoints` by group and remote partition. The `committed` offsets of the groups
-    are empty, because they were on the source. `kept` has the positions that a validation has published, or says why
-    there are none; `logs` and `topic_ids` of the target are by source partition and topic.
+    are empty, because they were on the source. `published` has the positions that a validation has published, or says
+    why there are none. `checkpoints` are the newest ones; for the keys `kept`, they have what the keeper
+    saw, which last looked at `keeper_ms`. `logs` and `topic_ids` of the target are by source partition and topic.
     """
 
     now_ms: int
@@ -75,9 +84,11 @@ class DisasterFacts:
     tails: Mapping[TopicPartition, PartitionTail]
     groups: tuple[Group, ...]
     checkpoints: Mapping[tuple[str, TopicPartition], Checkpoint]
-    kept: PublishedPositions | str = "no validation has published any"
+    published: PublishedPositions | str = "no validation has published any"
     logs: Mapping[TopicPartition, OffsetRange] = field(default_factory=dict)
     topic_ids: Mapping[str, str] = field(default_factory=dict)
+    kept: frozenset[tuple[str, TopicPartition]] = frozenset()
+    keeper_ms: int | None = None
 
 
 def why_silent(flow: FlowParameters, source: KafkaReader) -> Silence | None:
@@ -104,8 +115,22 @@ def read_target(
     remote = target.partitions(policy.remote(topic) for topic in topics)
     original = {copy: TopicPartition(policy.original(copy.topic), copy.partition) for copy in remote}
     read = target.records(flow.checkpoints.topic) if flow.checkpoints.enabled else []
-    checkpoints = latest_checkpoints(read).by_group
-    translated = {group for group, partition in checkpoints if partition in original}
+    logs = {original[partition]: log for partition, log in target.logs(remote).items()}
+    kept = kept_positions(flow.name, target.records(positions_topic(flow.name)))
+    by_id = {key.partition.topic for key in kept.positions} | (
+        set() if isinstance(published, str) else {*published.topics}
+    )
+    ids: dict[str, str] = {}
+    # A failover is not refused only because the target does not report the ids of its topics.
+    try:
+        copies = {partition.topic for partition in remote} & set(map(policy.remote, by_id))
+        ids = {policy.original(copy): topic_id for copy, topic_id in target.topic_ids(copies).items()}
+    except NoAnswerError as error:
+        published = f"the published positions cannot be used: {error}"
+    newest = latest_checkpoints(read)
+    standings = _standings(policy, newest, kept.of(ids, logs))
+    seen = {key: Checkpoint(at.upstream, at.downstream, at.seen_ms, at.metadata) for key, at in standings.items()}
+    translated = {group for group, partition in standings if partition in original}
     known = translated | set(target.groups())
     chosen = sorted(names or (flow.group_selection.of(known) if flow.groups else known))
     members, committed = target.members(chosen), target.committed(chosen)
@@ -115,17 +140,35 @@ def read_target(
         if ours or group in translated or names:
             groups.append(Group(group, 0, members.get(group, 0), {}, ours))
     tails = {original[partition]: tail for partition, tail in _tails(flow, target, remote).items()}
-    logs = {original[partition]: log for partition, log in target.logs(remote).items()}
-    ids: dict[str, str] = {}
-    if not isinstance(published, str):
-        # A failover is not refused only because the target does not report the ids of its topics.
-        try:
-            copies = {partition.topic for partition in remote} & {policy.remote(topic) for topic in published.topics}
-            ids = {policy.original(copy): topic_id for copy, topic_id in target.topic_ids(copies).items()}
-        except NoAnswerError as error:
-            published = f"the published positions cannot be used: {error}"
     beat = heartbeat_ms(flow, target) if flow.heartbeats.enabled else None
-    return DisasterFacts(now_ms, source, verdict, beat, tails, tuple(groups), checkpoints, published, logs, ids)
+    return DisasterFacts(
+        now_ms,
+        source,
+        verdict,
+        beat,
+        tails,
+        tuple(groups),
+        seen,
+        published,
+        logs,
+        ids,
+        frozenset(key for key, at in seen.items() if at != newest.by_group.get(key)),
+        None if kept.look is None else kept.look.at_ms,
+    )
+
+
+def _standings(
+    policy: ReplicationPolicy, checkpoints: Checkpoints, kept: KeptPositions
+) -> dict[tuple[str, TopicPartition], Standing]:
+    """Return the newest standing of each group by remote partition."""
+    places = {(group, policy.remote_partition(partition)): partition for group, partition in kept.positions}
+    for group, remote in checkpoints.newest:
+        places.setdefault((group, remote), TopicPartition(policy.original(remote.topic), remote.partition))
+    found = {
+        (group, remote): newest_standing(group, partition, remote, kept, checkpoints)
+        for (group, remote), partition in places.items()
+    }
+    return {key: standing for key, standing in found.items() if standing is not None}
 
 
 def _tails(
@@ -262,12 +305,16 @@ def _read_again(flow: FlowParameters, facts: DisasterFacts, group: Group) -> Ite
 
 
 def _exact_positions(facts: DisasterFacts, positions: list[NewPosition]) -> Precondition:
-    """Say whether published positions make any position more exact than MirrorMaker's checkpoint."""
-    if isinstance(facts.kept, str):
-        return Precondition("exact", f"none: {facts.kept}", met=None)
+    """Say how many positions are more exact than MirrorMaker's checkpoint, and why."""
+    if facts.keeper_ms is not None:
+        kept = sum((position.group, position.target) in facts.kept for position in positions)
+        count = f"{kept} of {number(len(positions), 'position')} to commit {agreeing(kept, '[comes|come]')}"
+        return Precondition("exact", f"{count} from the keeper, which last looked {_age(facts, facts.keeper_ms)} ago")
+    if isinstance(facts.published, str):
+        return Precondition("exact", f"none: {facts.published}", met=None)
     exact = sum(position.offset > _by_checkpoint(facts, position) for position in positions)
     count = f"{exact} of {number(len(positions), 'position')} to commit {agreeing(exact, '[comes|come]')}"
-    value = f"{count} from the validation of {facts.kept.time}"
+    value = f"{count} from the validation of {facts.published.time}"
     return Precondition("exact", value, met=None)
 
 
@@ -293,7 +340,10 @@ def _start(flow: FlowParameters, facts: DisasterFacts, group: Group, partition: 
     if at is None:
         return current
     exact = _exact(facts, group, partition, at)
-    return exact if current is None or _is_synced(flow, current, at, exact) else current
+    # The group has consumed everything before a kept position, on the source, so moving it on to there skips nothing.
+    kept = (group.name, remote) in facts.kept
+    moves = current is None or (current < exact if kept else _is_synced(flow, current, at, exact))
+    return exact if moves else current
 
 
 def _latest(flow: FlowParameters, facts: DisasterFacts, group: Group, partition: TopicPartition) -> Checkpoint | None:
@@ -306,10 +356,10 @@ def _latest(flow: FlowParameters, facts: DisasterFacts, group: Group, partition:
     at = facts.checkpoints.get((group.name, flow.replication_policy.remote_partition(partition)))
     if at is None:
         return None
-    if isinstance(facts.kept, str):
+    if isinstance(facts.published, str):
         return at
-    position = facts.kept.positions.get((group.name, *partition))
-    since = datetime.fromisoformat(facts.kept.time).timestamp() * 1000
+    position = facts.published.positions.get((group.name, *partition))
+    since = datetime.fromisoformat(facts.published.time).timestamp() * 1000
     if position is None or position.committed >= at.upstream or at.written_ms >= since:
         return at
     # Only the published position translates this offset: without it, the group starts at the beginning of the log.
@@ -318,7 +368,7 @@ def _latest(flow: FlowParameters, facts: DisasterFacts, group: Group, partition:
 
 def _exact(facts: DisasterFacts, group: Group, partition: TopicPartition, at: Checkpoint) -> int:
     """Return where the group of this checkpoint continues: where it says, or further if that was proven."""
-    published, log = facts.kept, facts.logs.get(partition)
+    published, log = facts.published, facts.logs.get(partition)
     if log is None:
         return at.downstream
     topic = None if isinstance(published, str) else published.topics.get(partition.topic)

@@ -163,7 +163,7 @@ KEPT = PublishedPositions(
     "2026-01-31T02:00:00+00:00",
     {"orders": SpannedTopic("S", "T", {0: Span(100, 410, 90, 400, dense=True)})},
 )
-HELD = {"kept": KEPT, "logs": {ORDERS: OffsetRange(0, 430)}, "topic_ids": {"orders": "T"}}
+HELD = {"published": KEPT, "logs": {ORDERS: OffsetRange(0, 430)}, "topic_ids": {"orders": "T"}}
 COARSE = {"checkpoints": {("checkout-web", REMOTE): Checkpoint(405, 300, NOW_MS)}}
 NOWHERE = (Group("checkout-web", 0, 0, {}, {}),)
 
@@ -209,9 +209,9 @@ def test_only_an_offset_that_mirror_maker_committed_is_replaced(current: int, mo
         pytest.param({"topic_ids": {"orders": "other"}}, id="the remote topic was deleted and created again"),
         pytest.param({"topic_ids": {}}, id="the id of the remote topic is unknown"),
         pytest.param({"logs": {ORDERS: OffsetRange(0, 399)}}, id="the remote topic lost its end"),
-        pytest.param({"kept": replace(KEPT, topics={})}, id="nothing was proven about the topic"),
+        pytest.param({"published": replace(KEPT, topics={})}, id="nothing was proven about the topic"),
         pytest.param(
-            {"kept": "the positions published at noon belong to another model"},
+            {"published": "the positions published at noon belong to another model"},
             id="the published positions belong to another model",
         ),
     ],
@@ -231,13 +231,13 @@ SET_BACK = replace(KEPT, positions={("checkout-web", "orders", 0): ProvenPositio
         pytest.param({"logs": {ORDERS: OffsetRange(200, 430)}}, 150, 200, id="the target has deleted that position"),
         pytest.param({"topic_ids": {}}, 150, 0, id="its position is no longer known, so it starts at the beginning"),
         pytest.param(
-            {"kept": replace(SET_BACK, time="2026-01-31T01:00:00+00:00")},
+            {"published": replace(SET_BACK, time="2026-01-31T01:00:00+00:00")},
             405,
             395,
             id="the checkpoint is newer than the validation",
         ),
         pytest.param(
-            {"kept": replace(SET_BACK, positions={("checkout-web", "orders", 0): ProvenPosition(406, 396, 0)})},
+            {"published": replace(SET_BACK, positions={("checkout-web", "orders", 0): ProvenPosition(406, 396, 0)})},
             405,
             395,
             id="it was not set back",
@@ -250,7 +250,7 @@ def test_a_group_that_was_set_back_without_a_new_checkpoint_skips_nothing(
     """MirrorMaker cannot translate an offset before its oldest offset sync, so it writes no checkpoint for it."""
     written_ms = round(datetime(2026, 1, 31, 1, 30, tzinfo=UTC).timestamp() * 1000)
     at = Checkpoint(405, 300, written_ms)
-    given = {**HELD, "kept": SET_BACK, "checkpoints": {("checkout-web", REMOTE): at}, **changed}
+    given = {**HELD, "published": SET_BACK, "checkpoints": {("checkout-web", REMOTE): at}, **changed}
     (move,) = disaster_plan(FLOW, evidence(**given, groups=NOWHERE)).positions
     assert (move.committed, move.offset, move.read_again) == (committed, offset, 430 - offset)
 
@@ -258,7 +258,7 @@ def test_a_group_that_was_set_back_without_a_new_checkpoint_skips_nothing(
 @pytest.mark.parametrize("kept", [KEPT, "no validation has published any"])
 def test_a_group_is_not_placed_before_the_start_of_the_log(kept: PublishedPositions | str) -> None:
     """Its consumers would apply their `auto.offset.reset` there: `latest` skips all records that are left."""
-    deleted = {**HELD, **COARSE, "logs": {ORDERS: OffsetRange(410, 430)}, "kept": kept}
+    deleted = {**HELD, **COARSE, "logs": {ORDERS: OffsetRange(410, 430)}, "published": kept}
     for current in ({}, {REMOTE: 300}):
         found = disaster_plan(FLOW, evidence(**deleted, groups=(Group("checkout-web", 0, 0, {}, current),)))
         assert found.positions == (NewPosition("checkout-web", ORDERS, 405, REMOTE, 410, 20, "at most"),)

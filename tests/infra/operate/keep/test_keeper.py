@@ -1,0 +1,132 @@
+"""What a keeper writes, and what a failover makes of it when the source is lost."""
+
+from collections.abc import Iterable
+
+import pytest
+
+from kafka_replication.components.contract.kept_positions import kept_positions, positions_topic
+from kafka_replication.components.kafka.positions import CommittedOffset, TopicPartition
+from kafka_replication.infra.operate.keep.keeper import FlowKeeper, Kept
+from kafka_replication.infra.operate.move.facts import Mode
+from tests.components.clients.brokers import Cluster, Reader
+from tests.infra.operate.move.night import Night, a_night, fail_over
+from tests.infra.operate.move.test_failover import GROUPS, ORDERS, SELECTED, of_topology
+
+
+class WithIds(Reader):
+    """Its topics have ids, of which librdkafka's brokers know none."""
+
+    def topic_ids(self, topics: Iterable[str]) -> dict[str, str]:
+        return {topic: f"id of {topic}" for topic in topics}
+
+
+@pytest.fixture(autouse=True)
+def _ids(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Reader, "topic_ids", WithIds.topic_ids)
+
+
+@pytest.fixture(params=["default", "identity"])
+def night(request: pytest.FixtureRequest) -> Night:
+    """Ten records of the source, six of them replicated, and two groups there."""
+    flow = of_topology({"kind": "flow", "source": "useast", "target": "uswest", "policy": request.param, **SELECTED})
+    source, target = Cluster(), Cluster()
+    source.hold("orders", numbered(range(10)))
+    target.hold("orders" if request.param == "identity" else "useast.orders", numbered(range(6)))
+    return a_night(flow, source, target, {group: {ORDERS: offset} for group, offset in GROUPS.items()})
+
+
+def numbered(numbers: Iterable[int]) -> list[tuple[int, str]]:
+    return [(number, "") for number in numbers]
+
+
+def remote(night: Night) -> TopicPartition:
+    return night.parameters.replication_policy.remote_partition(ORDERS)
+
+
+def look(night: Night, keeper: FlowKeeper | None = None) -> Kept:
+    """Look once; without a keeper, with one that has just started."""
+    flow, readers, topic = night.parameters, night.readers(), positions_topic(night.flow.name)
+
+    def write(records: Iterable[tuple[bytes, bytes | None]]) -> None:
+        for key, value in records:
+            night.target.producer.produce(topic, value, key, 0)
+        assert night.target.producer.flush(10) == 0
+
+    if keeper is None:
+        keeper = FlowKeeper(flow)
+        keeper.begin(flow, kept_positions(flow.name, readers["target"].records(topic)))
+    return keeper.look(readers["source"], readers["target"], write)
+
+
+def offsets(kept: Kept) -> dict[str, int]:
+    return {key.group: position.offset for key, position in kept.positions.items()}
+
+
+def test_a_group_continues_where_the_target_ended_before_its_next_record_was_written(night: Night) -> None:
+    kept = look(night)
+    assert offsets(kept) == {"checkout-web": 6, "checkout-app": 0}
+    said = "keeps 2 positions of 2 groups; checkout-app in orders-0 is before every end that was seen, "
+    assert kept.text == f"{said}so MirrorMaker's checkpoint counts there"
+
+
+def test_only_what_has_changed_is_written(night: Night) -> None:
+    keeper = FlowKeeper(night.parameters)
+    assert [look(night, keeper).written for _ in range(2)] == [2, 0]
+    night.source.commit("checkout-web", {ORDERS: 9})
+    assert look(night, keeper).written == 1
+
+
+def test_a_keeper_that_starts_again_continues_from_what_is_published(night: Night) -> None:
+    look(night)
+    night.source.hold("orders", numbered(range(10, 30)))
+    night.target.hold(remote(night).topic, numbered(range(6, 30)))
+    assert offsets(look(night)) == {"checkout-web": 6, "checkout-app": 0}
+
+
+def test_the_position_of_a_group_that_is_gone_is_removed(night: Night) -> None:
+    keeper = FlowKeeper(night.parameters)
+    look(night, keeper)
+    night.members.pop("checkout-app")
+    look(night, keeper)
+    kept = kept_positions(night.flow.name, night.readers()["target"].records(positions_topic(night.flow.name)))
+    assert ({key.group for key in kept.positions}, kept.unreadable) == ({"checkout-web"}, 0)
+
+
+def test_a_failover_after_the_loss_of_the_source_uses_what_was_kept(
+    night: Night, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """MirrorMaker has written no checkpoint; one group consumed all, an earlier offset of it is on the target."""
+    night.source.commit("checkout-web", {ORDERS: 10}, "clock 17")
+    night.target.commit("checkout-web", {remote(night): 3})
+    look(night)
+    night.target.hold(remote(night).topic, numbered(range(6, 10)))
+    night.dead.add("useast")
+    fail_over(night, Mode.DISASTER)
+    assert night.positions(remote(night)) == {"checkout-web": 6, "checkout-app": 0}
+    commits = Reader("uswest", night.target.config).commits(GROUPS)
+    assert commits["checkout-web"][remote(night)] == CommittedOffset(6, "clock 17")
+    said = " ".join(capsys.readouterr().out.split())
+    assert "✓ exact 2 of 2 positions to commit come from the keeper, which last looked " in said
+    assert "read again checkout-web: at most 4 records; its offsets are known as of " in said
+
+
+def test_a_group_that_is_further_on_the_target_stays_there(night: Night) -> None:
+    look(night)
+    night.target.commit("checkout-web", {remote(night): 6})
+    night.target.hold(remote(night).topic, numbered(range(6, 10)))
+    night.target.commit("checkout-web", {remote(night): 8})
+    night.dead.add("useast")
+    fail_over(night, Mode.DISASTER)
+    assert night.positions(remote(night))["checkout-web"] == 8
+
+
+def test_a_deleted_topic_makes_its_positions_void(night: Night, monkeypatch: pytest.MonkeyPatch) -> None:
+    keeper = FlowKeeper(night.parameters)
+    look(night, keeper)
+    monkeypatch.setattr(Reader, "topic_ids", lambda _, topics: dict.fromkeys(topics, "another id"))
+    kept = look(night, keeper)
+    assert ORDERS in kept.void
+    assert (
+        "orders-0, orders-1, orders-2 and 1 more lost the end of its log, or was created again, on the target"
+        in kept.text
+    )
