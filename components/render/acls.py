@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from kafka_replication.components.contract.kept_positions import positions_topic
 from kafka_replication.components.flows.heartbeats import EVERYTHING
 from kafka_replication.components.flows.naming import (
     STORAGE_ROLES,
@@ -101,6 +102,15 @@ def validation_acls(cluster: str, principal: str) -> tuple[Acl, ...]:
         # To see the flows' ACLs, and whether the brokers open resources without ACLs to everyone.
         user.may("cluster", CLUSTER_NAME, "DESCRIBE", "DESCRIBE_CONFIGS"),
     )
+
+
+def keeper_acls(flow: ResolvedFlow) -> tuple[Acl, ...]:
+    """Return what the connectors' user needs on the target to write what `replicate keep` keeps of a flow; none if its
+    principal is unknown.
+    """
+    user, topic = _User(flow.settings.target, kafka_principal(flow.target) or ""), positions_topic(flow.name)
+    acls = (user.topic(topic, "CREATE", "WRITE"), user.may("transactional_id", topic, "WRITE"))
+    return acls if user.principal else ()
 
 
 def added_acls(before: Iterable[Acl], after: Iterable[Acl]) -> Iterator[Acl]:

@@ -16,6 +16,7 @@ def acls(
     project: InProject,
     stack: Stack,
     commands: Annotated[bool, typer.Option("--commands", help="Print commands for Kafka's kafka-acls.sh.")] = False,
+    keeper: Annotated[bool, typer.Option("--keeper", help="Also print what `replicate keep` needs.")] = False,
     as_json: Json = False,
 ) -> None:
     """Print exactly the ACLs that a stack's Kafka users need, including those of its validation.
@@ -25,7 +26,7 @@ def acls(
     Example: `replicate acls prod-us-west-2 --commands`
     """
     settings = read_settings(stack, project.stacks)
-    rules = access.stack_acls(settings)
+    rules = access.stack_acls(settings, keeper=keeper)
     if as_json:
         typer.echo(json.dumps(access.acl_documents(rules), indent=2))
     elif commands:

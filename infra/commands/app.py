@@ -33,6 +33,7 @@ COMMANDS = {
     "validate": "Prove from the data that a stack replicates.",
     "status": "Show the state of every flow, and whether it could fail over now.",
     "exporter": "Serve what `status` sees to Prometheus.",
+    "keep": "Keep the positions of all groups on the target, seconds old, for a disaster.",
     "failover": "Move consumer groups to the target, each to exactly the record it had reached.",
     "failback": "Move consumer groups back to the source, each to exactly the record it had reached.",
     "pause": "Pause connectors of a flow for a while.",

@@ -1,9 +1,5 @@
 """The command `replicate exporter`."""
 
-import os
-import signal
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,6 +9,7 @@ from kafka_replication.components.contract.problems import CannotRunError
 from kafka_replication.infra.commands.completion import complete_stack
 from kafka_replication.infra.commands.console import err
 from kafka_replication.infra.commands.options import InProject
+from kafka_replication.infra.commands.until_signal import until_signal
 from kafka_replication.infra.stack.session import OpenStack
 from kafka_replication.infra.stack.settings import read_settings
 from kafka_replication.infra.stack.stack_checks import raise_mistakes
@@ -22,7 +19,6 @@ if TYPE_CHECKING:
 
     from kafka_replication.infra.operate.status.exporter import Newest
 
-_INTERRUPTED = 130
 _PORTS = 65_536
 
 
@@ -71,24 +67,9 @@ def exporter(
         raise_mistakes(stack.settings)
     host, _, port = listen.rpartition(":")
     newest = Newest(worst, every_seconds)
-    ended = threading.Event()
-    stopped_by: list[int] = []
-
-    def stop(number: int, _: object) -> None:
-        stopped_by.append(number)
-        ended.set()
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, stop)
     with serving(newest, host.strip("[]"), int(port)) as taken:
         err.print(f"serving http://{host}:{taken}/metrics, looking every {every_seconds:g} s", soft_wrap=True)
-        looking = ThreadPoolExecutor(1).submit(_take, rounds(read, every_seconds), newest)
-        looking.add_done_callback(lambda _: ended.set())
-        ended.wait()
-    if looking.done():
-        looking.result()
-    # A look that hangs must not keep the process alive.
-    os._exit(_INTERRUPTED if stopped_by == [signal.SIGINT] else 0)
+        until_signal(lambda: _take(rounds(read, every_seconds), newest))
 
 
 def _take(rounds: "Iterator[Sequence[OpenStack]]", newest: "Newest") -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from kafka_replication.components.contract.problems import CannotRunError
 from kafka_replication.components.flows.resolved import ResolvedFlow
-from kafka_replication.components.render.acls import flow_acls, merged_acls
+from kafka_replication.components.render.acls import flow_acls, keeper_acls, merged_acls
 from kafka_replication.components.render.planned_objects import PlannedObject
 from kafka_replication.infra.local import paths
 from kafka_replication.infra.local.endpoints import Endpoints, load_endpoints, regions_down
@@ -109,7 +109,7 @@ class LocalStackEnvironment:
         # `replicate check` chooses an environment, too, and must not load a Kafka client.
         from kafka_replication.infra.local.acls import apply_acls
 
-        acls = merged_acls(acl for flow in flows for acl in flow_acls(flow))
+        acls = merged_acls(acl for flow in flows for acl in (*flow_acls(flow), *keeper_acls(flow)))
         down = regions_down()
         for alias, region in load_endpoints().regions.items():
             if alias not in down:

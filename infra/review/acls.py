@@ -16,6 +16,7 @@ from kafka_replication.components.render.acls import (
     added_acls,
     flow_acls,
     flows_without_addresses,
+    keeper_acls,
     merged_acls,
     user_acls,
     validation_acls,
@@ -27,11 +28,14 @@ from kafka_replication.infra.stack.settings import StackSettings
 from kafka_replication.infra.stack.stack_checks import raise_mistakes
 
 
-def stack_acls(settings: StackSettings) -> tuple[Acl, ...]:
-    """Return ACLs of a stack's flows and their validation, by cluster. Raises ReplicationError for mistakes."""
+def stack_acls(settings: StackSettings, *, keeper: bool = False) -> tuple[Acl, ...]:
+    """Return ACLs of a stack's flows, their validation and, if wanted, their keeper, by cluster. Raises
+    ReplicationError for mistakes.
+    """
     raise_mistakes(settings)
     flows = flows_without_addresses(settings.topology, settings.region)
-    return merged_acls(acl for flow in flows for acl in user_acls(flow))
+    kept = [acl for flow in flows for acl in keeper_acls(flow)] if keeper else []
+    return merged_acls([*(acl for flow in flows for acl in user_acls(flow)), *kept])
 
 
 def widest_grants(settings: StackSettings) -> list[Problem]:

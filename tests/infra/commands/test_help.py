@@ -17,6 +17,7 @@ COMMANDS += [
     "adopt",
     "status",
     "exporter",
+    "keep",
     "failover",
     "failback",
     "offsets",

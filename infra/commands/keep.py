@@ -1,0 +1,77 @@
+"""The command `replicate keep`."""
+
+import threading
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kafka_replication.infra.commands.completion import complete_stack
+from kafka_replication.infra.commands.console import err
+from kafka_replication.infra.commands.options import InProject
+from kafka_replication.infra.commands.until_signal import until_signal
+from kafka_replication.infra.stack.session import OpenStack
+from kafka_replication.infra.stack.settings import read_settings
+from kafka_replication.infra.stack.stack_checks import raise_mistakes
+
+if TYPE_CHECKING:
+    from kafka_replication.infra.operate.keep.keeper import StackKeeper
+
+
+def keep(
+    project: InProject,
+    stacks: Annotated[list[str], typer.Argument(help="Stacks to keep.", autocompletion=complete_stack)],
+    every_seconds: Annotated[
+        float, typer.Option("--every", min=0.1, metavar="SECONDS", help="Seconds from the end of one look to the next.")
+    ] = 1,
+) -> None:
+    """Keep the positions of all consumer groups, for the day when the source is lost. It asks both clusters for the
+    ends of their logs and for the groups' offsets, reads no records, and writes to the target where each group would
+    continue. `replicate failover --mode disaster` then needs the target alone, and its groups read again only what
+    they consumed in the last seconds.
+
+    The positions of FLOW are in the topic FLOW.positions.internal, which it creates. The connectors' user needs the
+    ACLs that `replicate acls --keeper` prints. Only one keeper of a stack can write; a second one ends the first. It
+    runs until Ctrl-C or SIGTERM, and asks again what did not answer.
+
+    Example: `replicate keep prod-us-west-2`
+    """
+    # They load clients of Kubernetes and Kafka, which takes longer than TAB may.
+    from kafka_replication.infra.operate.keep.keeper import StackKeeper
+    from kafka_replication.infra.operate.status.look import opened
+
+    names = list(dict.fromkeys(stacks))
+    for name in names:
+        raise_mistakes(read_settings(name, project.stacks))
+    keepers = {name: StackKeeper() for name in names}
+
+    def work() -> None:
+        pause = threading.Event()
+        printed: dict[tuple[str, str], str] = {}
+        # When something did not answer, the next look has new clients: a Secret may have changed.
+        while True:
+            with opened([OpenStack(read_settings(name, project.stacks)) for name in names]) as chosen:
+                for keeper in keepers.values():
+                    keeper.reopened()
+                while _look(chosen, keepers, printed):
+                    pause.wait(every_seconds)
+            pause.wait(every_seconds)
+
+    until_signal(work)
+
+
+def _look(stacks: Sequence[OpenStack], keepers: "dict[str, StackKeeper]", printed: dict[tuple[str, str], str]) -> bool:
+    """Look at every flow once, and print what the look before did not say. Return whether everything answered."""
+    from kafka_replication.infra.operate.status.facts import NoAnswer
+
+    answered = True
+    for stack in stacks:
+        for flow, kept in keepers[stack.name].look(stack):
+            answered = answered and not isinstance(kept, NoAnswer)
+            text = f"could not be asked: {kept.reason}" if isinstance(kept, NoAnswer) else kept.text
+            if printed.get((stack.name, flow)) != text:
+                printed[stack.name, flow] = text
+                at = datetime.now(UTC).isoformat(timespec="seconds")
+                err.print(f"{at} {stack.name}/{flow}: {text}", markup=False, soft_wrap=True)
+    return answered

@@ -1,0 +1,35 @@
+"""The keeper of the deployed stack: what it writes to real brokers, and that only one keeper writes."""
+
+import pytest
+
+from kafka_replication.components.clients.writer import REPLACED
+from kafka_replication.components.contract.kept_positions import kept_positions, positions_topic
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.operate.flow_access import FlowAccess
+from kafka_replication.infra.operate.keep.keeper import Kept, StackKeeper
+from kafka_replication.infra.stack.session import OpenStack
+from tests.local.flows import Deployed
+
+
+@pytest.mark.parametrize("flow", ["orders", "ledger"])
+def test_positions_are_on_the_target_and_a_second_keeper_ends_the_first(deployed: Deployed, flow: str) -> None:
+    with OpenStack(deployed.settings) as first, OpenStack(deployed.settings) as second:
+        opened = FlowAccess(first, first.flow(flow))
+        keeper = StackKeeper()
+        assert not (others := [seen for seen in dict(keeper.look(first)).values() if not isinstance(seen, Kept)]), (
+            others
+        )
+        kept = dict(keeper.look(first))[flow]
+        assert isinstance(kept, Kept)
+        assert kept.positions
+        target, topic = opened.readers()["target"], positions_topic(flow)
+        written = kept_positions(flow, target.records(topic))
+        assert (written.positions, written.unreadable) == (kept.positions, 0)
+        assert written.look is not None
+        assert target.cleanup_policies([topic]) == {topic: "compact"}
+        taken_over = dict(StackKeeper().look(second))[flow]
+        assert isinstance(taken_over, Kept)
+        assert taken_over.positions.keys() == kept.positions.keys()
+        with pytest.raises(CannotRunError, match="another keeper writes") as refused:
+            dict(keeper.look(first))
+        assert refused.value.code == REPLACED
