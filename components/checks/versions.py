@@ -6,11 +6,19 @@ from typing import Any
 from kafka_replication.components.checks.property_values import check_reference
 from kafka_replication.components.contract.problems import Problem, warning
 from kafka_replication.components.flows.expansion import ExpandedFlow, FlowShape
-from kafka_replication.components.flows.operators import CUSTOM_SINCE, Strimzi, StrimziApi, strimzi, supported_versions
+from kafka_replication.components.flows.operators import (
+    CUSTOM_SINCE,
+    KAFKAS,
+    Strimzi,
+    StrimziApi,
+    strimzi,
+    supported_versions,
+)
 from kafka_replication.components.flows.resolved import ResolvedFlow
 from kafka_replication.components.kafka.connections import NOT_IN_IMAGES, login_classes
 from kafka_replication.components.kafka.connectors import CONNECTOR_CLASSES
 from kafka_replication.components.kafka.replication_policy import Side
+from kafka_replication.components.properties.definitions import minor_version
 from kafka_replication.components.render.secrets import mounts, references
 from kafka_replication.components.topology.clusters import (
     CustomAuthentication,
@@ -125,6 +133,14 @@ def _check_kafka(given: str, operator: Strimzi, flow: ExpandedFlow) -> Iterator[
             f"{have} images for {', '.join(supported)}. Without `connect.image` {refuse} any other version, so no "
             "worker would start.",
             "set `connect.version` to one of these, remove it for the operator's default, or set `connect.image`.",
+        )
+    elif connect.version is not None and minor_version(connect.version) not in KAFKAS:
+        yield Problem(
+            flow.where("connect.version"),
+            "kafka-version-unsupported",
+            f"Kafka {connect.version} is not supported",
+            f"Supported are {', '.join(KAFKAS)}. Nothing was tested with others.",
+            "set `connect.version` to one of these, or remove it for the operator's default.",
         )
 
 

@@ -102,6 +102,8 @@ OPERATORS = {
     (1, 1): ("4.2.0", "4.2.1", "4.3.0"),
     (1, 2): ("4.2.0", "4.2.1", "4.3.0", "4.3.1"),
 }
+#: Supported minor versions of Kafka. `infra/SUPPORT.md` says how each was tested.
+KAFKAS = tuple(dict.fromkeys(minor_version(version) for known in OPERATORS.values() for version in known))
 #: First operator that does not serve the API `v1beta2`.
 _ONLY_V1_SINCE = (1, 0)
 #: API version -> a Kafka version that every operator with this API version supports.

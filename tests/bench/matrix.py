@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import yaml
@@ -26,7 +26,8 @@ from kafka_replication.components.render.planned_objects import Manifest
 from kafka_replication.components.topology.model import Topology
 from kafka_replication.components.topology.parsing import parse_topology
 from kafka_replication.infra.stack.settings import read_settings, stack_names
-from tests.pages import put, table
+from tests.bench import matrix_kafka, matrix_pulumi, matrix_python
+from tests.pages import put, section, table
 from tests.repository import ROOT, STACKS
 
 PAGE = ROOT / "infra" / "SUPPORT.md"
@@ -34,6 +35,8 @@ _DOCUMENTS = ROOT / "tests" / "components" / "render" / "documents"
 _INSTALLED = "packaging/install/cluster-operator/"
 _RELEASE = re.compile(r"(\d+)\.(\d+)\.\d+")
 _ADDRESSES = {f"{alias}Bootstrap": f"{alias}:9092" for alias in ("useast", "uswest")}
+#: Variable of `make matrix` -> the module that judges each of the values in it.
+PARTS = {"KAFKA": matrix_kafka, "PYTHON": matrix_python, "PULUMI": matrix_pulumi}
 Release = tuple[int, ...]
 #: The schema of `spec` by kind and API version.
 Definitions = Mapping[tuple[str, str], Mapping[str, Any]]
@@ -148,10 +151,32 @@ def rows() -> Iterator[tuple[str, str, str, str]]:
         yield ".".join(map(str, release)), ", ".join(f"`{one}`" for one in asked), judged, verdict
 
 
+def page_rows(name: str) -> dict[str, tuple[str, ...]]:
+    """The rows of a table of the page by their first cell, in any order of the page."""
+    lines = section(PAGE.read_text(), name).splitlines()[2:]
+    cells = (tuple(re.split(r" *\| *", line.removeprefix("| ").removesuffix(" |"))) for line in lines)
+    return {row[0]: row for row in cells}
+
+
+def put_row(name: str, head: Sequence[str], row: Sequence[str]) -> None:
+    """Write one row into a table of the page. The others stay, so that a part can be run again, or later."""
+    known = page_rows(name) | {row[0]: tuple(row)}
+    put(PAGE, name, table(head, sorted(known.values(), key=_numbers)))
+
+
+def _numbers(row: Sequence[str]) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", row[0])]
+
+
 def main() -> None:
-    if "STRIMZI" not in os.environ:
-        sys.exit("Set STRIMZI to a clone of strimzi-kafka-operator with its tags: make matrix STRIMZI=CLONE")
-    put(PAGE, "strimzi", table(("release", "`strimzi`", "judged", "verdict"), list(rows())))
+    asked = {name: os.environ[name].split() for name in (*PARTS, "STRIMZI") if os.environ.get(name)}
+    if not asked:
+        sys.exit("Say what to judge: make matrix STRIMZI=CLONE KAFKA='4.2.0 4.3.1'")
+    if "STRIMZI" in asked:
+        put(PAGE, "strimzi", table(("release", "`strimzi`", "judged", "verdict"), list(rows())))
+    for name, part in PARTS.items():
+        for one in asked.get(name, ()):
+            put_row(name.lower(), part.HEAD, part.row(one))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import pulumi
 from google.protobuf.json_format import MessageToDict
 from pulumi.runtime import mocks
 from pulumi.runtime.proto import resource_pb2
+from pulumi.runtime.sync_await import _ensure_event_loop
 
 #: Marks a wrapped secret on the wire. Source: pulumi sdk, `sig.Secret`.
 _SECRET = "1b47061264138c4ac30d75fd1eb44270"
@@ -107,6 +108,8 @@ class _Monitor(mocks.MockMonitor):
 def record(program: Callable[[], None]) -> Recorder:
     """Run a program and return what it registered; fails on what `check_complete` says."""
     recorder = Recorder()
+    # Since Python 3.14 no thread has a loop before one is set.
+    _ensure_event_loop()  # type: ignore[no-untyped-call]
     pulumi.runtime.set_mocks(_Mocks(), project="replication", stack="test", monitor=_Monitor(recorder))
     pulumi.runtime.test(program)()  # type: ignore[no-untyped-call]
     recorder.check_complete()

@@ -6,11 +6,15 @@ from typing import Any
 import pytest
 
 from kafka_replication.components.checks import check_topology
-from kafka_replication.components.flows.operators import OPERATORS
+from kafka_replication.components.flows.operators import KAFKAS, OPERATORS
+from kafka_replication.components.properties.definitions import minor_version
 from kafka_replication.components.topology.parsing import parse_topology
-from tests.bench.matrix import PAGE, complaints
-from tests.builders import a_topology
+from tests.bench.matrix import PAGE, PARTS, complaints, page_rows
+from tests.bench.matrix_kafka import PROVEN, UNKNOWN
+from tests.bench.matrix_python import COMMANDS, GOOD
+from tests.builders import a_flow, a_topology
 from tests.pages import section
+from tests.release import project
 
 KNOWN: dict[tuple[str, str], dict[str, Any]] = {
     ("KafkaConnect", "kafka.strimzi.io/v1"): {
@@ -31,6 +35,41 @@ def test_the_page_names_exactly_the_operators_that_are_accepted_each_without_a_f
     releases = [re.split(r" *\| *", row.strip("| ")) for row in table]
     assert {tuple(map(int, release.split(".")[:2])) for release, *_ in releases} == set(OPERATORS)
     assert {verdict for *_, verdict in releases} == {"accepted, nothing dropped"}
+
+
+def test_each_table_of_the_page_has_the_head_of_the_program_that_writes_it() -> None:
+    heads = {name: section(PAGE.read_text(), name.lower()).splitlines()[0] for name in PARTS}
+    assert heads == {name: f"| {' | '.join(part.HEAD)} |" for name, part in PARTS.items()}
+
+
+def test_the_page_names_exactly_the_kafkas_that_are_accepted_each_with_every_property_known() -> None:
+    judged = page_rows("kafka").values()
+    assert [minor_version(version) for version, *_ in judged] == list(KAFKAS)
+    # The page says why its story could not be run.
+    assert [minor_version(version) for version, *_, story in judged if not story.startswith(PROVEN)] == ["3.8"]
+    assert [version for version, properties, _ in judged if UNKNOWN in properties] == []
+
+
+def test_the_page_names_exactly_the_pythons_that_the_package_states_each_with_every_test_and_command() -> None:
+    stated = [each.rpartition(" ")[2] for each in project()["classifiers"] if " Python :: 3." in each]
+    judged = page_rows("python").values()
+    assert [minor_version(version) for version, *_ in judged] == stated
+    commands = ", ".join(f"`{words[0]}`" for words in COMMANDS)
+    assert [row for row in judged if not GOOD.fullmatch(row[1]) or row[2] != commands] == []
+
+
+@pytest.mark.parametrize(
+    ("version", "codes"),
+    [
+        pytest.param("3.7.2", ["kafka-version-unsupported"], id="older"),
+        pytest.param("4.4.0", ["kafka-version-unsupported"], id="newer"),
+        *(pytest.param(f"{minor}.9-vendor", [], id=minor) for minor in KAFKAS),
+    ],
+)
+def test_a_kafka_that_is_not_on_the_page_is_refused_in_any_image(version: str, codes: list[str]) -> None:
+    image = {"version": version, "image": "registry.example.com/connect@sha256:" + "0" * 64}
+    problems = check_topology(parse_topology(a_topology(a_flow(connect=image))))
+    assert [problem.code for problem in problems if problem.code.startswith("kafka-version")] == codes
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pulumi
 import pytest
 import yaml
 from pulumi.errors import InputPropertiesError, InputPropertyError
+from pulumi.runtime.sync_await import _ensure_event_loop
 
 from kafka_replication.components.provider.host import Host
 from kafka_replication.components.provider.replications import PACKAGE
@@ -32,6 +33,8 @@ def void(_: object) -> None:
 def refusal(**given: Any) -> str:
     """The host's message for a valid topology with these arguments replaced; None leaves an argument out."""
     inputs = {**a_topology(clusters=CLUSTERS), "secrets": {"password": "hunter2"}, **given}
+    # Since Python 3.14 no thread has a loop before one is set.
+    _ensure_event_loop()  # type: ignore[no-untyped-call]
     with pytest.raises(InputPropertiesError) as caught:
         Host().construct("mirrors", TYPE, {key: value for key, value in inputs.items() if value is not None})
     assert caught.value.errors == [], "the engine would print the value of each argument that is named"
