@@ -133,6 +133,7 @@ def _container(stack: str, image: str, exporter: Exporter) -> Manifest:
         "args": [
             *("--project", FOLDER, EXPORTER, stack, f"--listen=$(POD_IP):{PORT}"),
             *(f"--every={exporter.every_seconds}", f"--worst={exporter.worst}"),
+            *(["--keep"] if exporter.keep else []),
         ],
         "env": [HOME, POD_IP],
         "ports": [{"name": _PORT_NAME, "containerPort": PORT}],

@@ -80,6 +80,7 @@ class Exporter(Model):
     )
     every_seconds: PositiveInt = setting(60, "Seconds from the end of one look to the next.")
     worst: PositiveInt = setting(20, "How many partitions, and how many groups, of a flow get their own series.")
+    keep: bool = setting(False, "Also keep positions on the target for a disaster, as `replicate keep` does.")
     resources: ExporterResources = Field(default=ExporterResources())
 
 

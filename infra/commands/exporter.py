@@ -1,5 +1,6 @@
 """The command `replicate exporter`."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -8,6 +9,7 @@ from kafka_replication.components.contract.exported_series import ADDRESS
 from kafka_replication.components.contract.problems import CannotRunError
 from kafka_replication.infra.commands.completion import complete_stack
 from kafka_replication.infra.commands.console import err
+from kafka_replication.infra.commands.keep import keep_positions
 from kafka_replication.infra.commands.options import InProject
 from kafka_replication.infra.commands.until_signal import until_signal
 from kafka_replication.infra.stack.session import OpenStack
@@ -45,6 +47,9 @@ def exporter(
             help="Number of partitions, and of groups, that get their own series in each flow; the worst come first.",
         ),
     ] = 20,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Also keep positions on the target every second, as `replicate keep` does.")
+    ] = False,
 ) -> None:
     """Serve to Prometheus what Kafka's metrics lack: record lag, groups, verdicts, logins, drift. It looks repeatedly,
     as `replicate status` and `replicate diff --against cluster` do, and only reads. A scrape returns what the newest
@@ -69,7 +74,8 @@ def exporter(
     newest = Newest(worst, every_seconds)
     with serving(newest, host.strip("[]"), int(port)) as taken:
         err.print(f"serving http://{host}:{taken}/metrics, looking every {every_seconds:g} s", soft_wrap=True)
-        until_signal(lambda: _take(rounds(read, every_seconds), newest))
+        looks = partial(_take, rounds(read, every_seconds), newest)
+        until_signal(looks, *([partial(keep_positions, project, list(dict.fromkeys(stacks)), 1)] if keep else []))
 
 
 def _take(rounds: "Iterator[Sequence[OpenStack]]", newest: "Newest") -> None:

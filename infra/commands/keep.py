@@ -11,6 +11,7 @@ from kafka_replication.infra.commands.completion import complete_stack
 from kafka_replication.infra.commands.console import err
 from kafka_replication.infra.commands.options import InProject
 from kafka_replication.infra.commands.until_signal import until_signal
+from kafka_replication.infra.stack.project import Project
 from kafka_replication.infra.stack.session import OpenStack
 from kafka_replication.infra.stack.settings import read_settings
 from kafka_replication.infra.stack.stack_checks import raise_mistakes
@@ -33,32 +34,33 @@ def keep(
 
     The positions of FLOW are in the topic FLOW.positions.internal, which it creates. The connectors' user needs the
     ACLs that `replicate acls --keeper` prints. Only one keeper of a stack can write; a second one ends the first. It
-    runs until Ctrl-C or SIGTERM, and asks again what did not answer.
+    runs until Ctrl-C or SIGTERM, and asks again what did not answer. `replicate exporter --keep` does the same beside
+    its metrics.
 
     Example: `replicate keep prod-us-west-2`
     """
+    names = list(dict.fromkeys(stacks))
+    for name in names:
+        raise_mistakes(read_settings(name, project.stacks))
+    until_signal(lambda: keep_positions(project, names, every_seconds))
+
+
+def keep_positions(project: Project, names: "Sequence[str]", every_seconds: float) -> None:
+    """Keep the positions of these stacks. Raises CannotRunError if another keeper takes over."""
     # They load clients of Kubernetes and Kafka, which takes longer than TAB may.
     from kafka_replication.infra.operate.keep.keeper import StackKeeper
     from kafka_replication.infra.operate.status.look import opened
 
-    names = list(dict.fromkeys(stacks))
-    for name in names:
-        raise_mistakes(read_settings(name, project.stacks))
-    keepers = {name: StackKeeper() for name in names}
-
-    def work() -> None:
-        pause = threading.Event()
-        printed: dict[tuple[str, str], str] = {}
-        # When something did not answer, the next look has new clients: a Secret may have changed.
-        while True:
-            with opened([OpenStack(read_settings(name, project.stacks)) for name in names]) as chosen:
-                for keeper in keepers.values():
-                    keeper.reopened()
-                while _look(chosen, keepers, printed):
-                    pause.wait(every_seconds)
-            pause.wait(every_seconds)
-
-    until_signal(work)
+    pause, keepers = threading.Event(), {name: StackKeeper() for name in names}
+    printed: dict[tuple[str, str], str] = {}
+    # When something did not answer, the next look has new clients: a Secret may have changed.
+    while True:
+        with opened([OpenStack(read_settings(name, project.stacks)) for name in names]) as chosen:
+            for keeper in keepers.values():
+                keeper.reopened()
+            while _look(chosen, keepers, printed):
+                pause.wait(every_seconds)
+        pause.wait(every_seconds)
 
 
 def _look(stacks: Sequence[OpenStack], keepers: "dict[str, StackKeeper]", printed: dict[tuple[str, str], str]) -> bool:

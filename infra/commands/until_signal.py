@@ -4,27 +4,35 @@ import os
 import signal
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import NoReturn
 
 _INTERRUPTED = 130
 
 
-def until_signal(work: Callable[[], None]) -> NoReturn:
-    """Run the work in a thread, and end this process at SIGINT or SIGTERM. Raises what the work raises."""
+def until_signal(*works: Callable[[], None]) -> NoReturn:
+    """Run each work in a thread, and end this process at SIGINT or SIGTERM. Raises what the first to fail raises."""
     ended = threading.Event()
     stopped_by: list[int] = []
+    errors: list[BaseException] = []
 
     def stop(number: int, _: object) -> None:
         stopped_by.append(number)
         ended.set()
 
+    def run(work: Callable[[], None]) -> None:
+        try:
+            work()
+        except BaseException as error:  # noqa: BLE001  # the main thread raises it
+            errors.append(error)
+        ended.set()
+
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
-    working = ThreadPoolExecutor(1).submit(work)
-    working.add_done_callback(lambda _: ended.set())
+    for work in works:
+        # The others do not keep the process alive once one has failed.
+        threading.Thread(target=run, args=(work,), daemon=True).start()
     ended.wait()
-    if working.done():
-        working.result()
+    if errors:
+        raise errors[0]
     # A question that hangs must not keep the process alive.
     os._exit(_INTERRUPTED if stopped_by == [signal.SIGINT] else 0)

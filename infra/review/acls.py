@@ -26,13 +26,16 @@ from kafka_replication.components.topology.model import Topology
 from kafka_replication.infra.review.snapshots import Snapshot
 from kafka_replication.infra.stack.settings import StackSettings
 from kafka_replication.infra.stack.stack_checks import raise_mistakes
+from kafka_replication.infra.stack.validation_job import in_cluster
 
 
 def stack_acls(settings: StackSettings, *, keeper: bool = False) -> tuple[Acl, ...]:
-    """Return ACLs of a stack's flows, their validation and, if wanted, their keeper, by cluster. Raises
-    ReplicationError for mistakes.
+    """Return ACLs of a stack's flows, their validation and, if wanted or run by the stack, their keeper, by cluster.
+    Raises ReplicationError for mistakes.
     """
     raise_mistakes(settings)
+    asked = in_cluster(settings.validation)
+    keeper = keeper or (asked is not None and asked.exporter is not None and asked.exporter.keep)
     flows = flows_without_addresses(settings.topology, settings.region)
     kept = [acl for flow in flows for acl in keeper_acls(flow)] if keeper else []
     return merged_acls([*(acl for flow in flows for acl in user_acls(flow)), *kept])

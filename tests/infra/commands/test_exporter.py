@@ -57,6 +57,17 @@ def test_if_no_cluster_answers_the_exporter_serves_only_what_it_could_not_ask(st
     assert "127.0.0.1" in said
 
 
+def test_an_exporter_that_keeps_says_what_it_could_not_keep_and_ends_with_its_files(stacks: Path) -> None:
+    """A mistake in the files ends both the looks and the keeper, although one of them waits for its next look."""
+    with exporter("test", "--stacks", stacks, "--keep") as (process, _):
+        assert process.stderr is not None
+        said = iter(process.stderr.readline, "")
+        assert any("test/orders: could not be asked: " in line for line in said)
+        (stacks / "Pulumi.test.yaml").write_text("config: {}")
+        assert process.wait(SECONDS) in (1, 2)
+        assert "Traceback" not in process.stderr.read()
+
+
 def test_ctrl_c_ends_the_exporter_while_it_waits_for_an_answer(stacks: Path) -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))

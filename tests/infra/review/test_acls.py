@@ -46,6 +46,24 @@ def test_acls_are_listed_without_an_address_or_a_password(tmp_path: Path) -> Non
     }
 
 
+@pytest.mark.parametrize("in_the_stack", [False, True])
+def test_the_keeper_gets_its_topic_and_transactional_id_if_asked_for_or_run_by_the_stack(
+    tmp_path: Path, in_the_stack: bool
+) -> None:
+    image = f"registry.example.com/validation@sha256:{'0' * 64}"
+    asked = {"image": image, "exporter": {"namespace": "monitoring", "keep": in_the_stack}}
+    stacks = write_stack(tmp_path, a_topology(a_flow()), validation={"inCluster": asked})
+    settings = read_settings("test", stacks)
+    found = [acl for acl in stack_acls(settings, keeper=not in_the_stack) if acl.name == "orders.positions.internal"]
+    assert [(acl.cluster, acl.resource, acl.operations) for acl in found] == [
+        (WEST, "topic", ("CREATE", "WRITE")),
+        (WEST, "transactional_id", ("WRITE",)),
+    ]
+    without = asked | {"exporter": {"namespace": "monitoring"}}
+    plain = read_settings("test", write_stack(tmp_path, a_topology(a_flow()), validation={"inCluster": without}))
+    assert "orders.positions.internal" not in {acl.name for acl in stack_acls(plain)}
+
+
 def test_a_narrow_table_shows_every_name_in_full(tmp_path: Path) -> None:
     console = Console(width=60, record=True, file=(tmp_path / "out").open("w"))
     for table in acl_tables(stack_acls(settings_of(tmp_path))):

@@ -93,12 +93,14 @@ def test_the_exporter_renders_from_its_own_files_exactly_what_the_stack_renders(
     assert rendered_files(again, again.values) == rendered_files(read, read.values)
 
 
-def test_the_pod_calls_the_command_with_arguments_that_it_accepts(tmp_path: Path) -> None:
-    (deployment,) = of_kind(rendered(settings(tmp_path, {"everySeconds": 30})), "Deployment")
+@pytest.mark.parametrize("asked", [{"everySeconds": 30}, {"keep": True}])
+def test_the_pod_calls_the_command_with_arguments_that_it_accepts(tmp_path: Path, asked: dict[str, object]) -> None:
+    (deployment,) = of_kind(rendered(settings(tmp_path, asked)), "Deployment")
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
     assert container["command"] == list(EXPORTER_COMMAND)
     folder, arguments = container["args"][1], container["args"][2:]
     assert folder == FOLDER
+    assert ("--keep" in arguments) is ("keep" in asked)
     answer = CliRunner().invoke(app, ["--project", str(ROOT), *arguments, "--help"])
     assert answer.exit_code == 0
     assert [container[f"{kind}Probe"]["httpGet"]["path"] for kind in ("liveness", "readiness")] == [ALIVE, READY]
