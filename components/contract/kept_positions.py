@@ -88,15 +88,16 @@ class KeptPositions:
 
     def of(self, topic_ids: Mapping[str, str], logs: Mapping[TopicPartition, OffsetRange]) -> "KeptPositions":
         """Return those that still belong to the remote logs; `topic_ids` and `logs` are by topic and partition of the
-        source. A log that ends before a position has lost its end since.
+        source. A log that ends before any position of its partition has lost its end since, and holds other records at
+        the lower ones, too.
         """
-        valid = {
+        same = {
             key: position
             for key, position in self.positions.items()
-            if topic_ids.get(key.partition.topic) == position.topic_id
-            and key.partition in logs
-            and position.offset <= logs[key.partition].end
+            if topic_ids.get(key.partition.topic) == position.topic_id and key.partition in logs
         }
+        cut = {key.partition for key, position in same.items() if position.offset > logs[key.partition].end}
+        valid = {key: position for key, position in same.items() if key.partition not in cut}
         return replace(self, positions=valid)
 
 

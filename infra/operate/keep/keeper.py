@@ -132,7 +132,7 @@ class FlowKeeper:
         earlier: dict[TopicPartition, list[Ends]] = {}
         for (_, partition), position in self._published.items():
             same = ids.get(self.flow.replication_policy.remote(partition.topic)) == position.topic_id
-            if same and partition in newest and position.offset <= newest[partition].target:
+            if same and partition in newest:
                 earlier.setdefault(partition, []).append(Ends(position.source_end, position.offset))
         return earlier
 

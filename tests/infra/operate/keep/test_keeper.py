@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pytest
 
 from kafka_replication.components.contract.kept_positions import kept_positions, positions_topic
-from kafka_replication.components.kafka.positions import CommittedOffset, TopicPartition
+from kafka_replication.components.kafka.positions import CommittedOffset, OffsetRange, TopicPartition
 from kafka_replication.infra.operate.keep.keeper import FlowKeeper, Kept
 from kafka_replication.infra.operate.move.facts import Mode
 from tests.components.clients.brokers import Cluster, Reader
@@ -130,3 +130,30 @@ def test_a_deleted_topic_makes_its_positions_void(night: Night, monkeypatch: pyt
         "orders-0, orders-1, orders-2 and 1 more lost the end of its log, or was created again, on the target"
         in kept.text
     )
+
+
+@pytest.mark.parametrize("runs", [True, False], ids=["the keeper runs on", "a keeper starts afterwards"])
+def test_a_log_that_lost_its_end_makes_the_lower_positions_void_too(
+    night: Night, monkeypatch: pytest.MonkeyPatch, *, runs: bool
+) -> None:
+    """The group at the lower position would skip what the target's log holds now in place of what it lost."""
+    keeper = FlowKeeper(night.parameters)
+    night.source.commit("checkout-app", {ORDERS: 10})
+    look(night, keeper)
+    night.source.hold("orders", numbered(range(10, 12)))
+    night.target.hold(remote(night).topic, numbered(range(6, 9)))
+    night.source.commit("checkout-web", {ORDERS: 12})
+    assert offsets(look(night, keeper)) == {"checkout-web": 9, "checkout-app": 6}
+    published = kept_positions(night.flow.name, night.readers()["target"].records(positions_topic(night.flow.name)))
+    topic = remote(night).topic
+    assert not published.of({"orders": f"id of {topic}"}, {ORDERS: OffsetRange(0, 7)}).positions
+    ends, cut = Reader.ends, ("uswest", remote(night))
+
+    def shorter(self: Reader, asked: Iterable[TopicPartition], *, committed: bool = False) -> dict[TopicPartition, int]:
+        return {
+            each: 7 if (self.alias, each) == cut else at for each, at in ends(self, asked, committed=committed).items()
+        }
+
+    monkeypatch.setattr(Reader, "ends", shorter)
+    kept = look(night, keeper if runs else None)
+    assert (offsets(kept), kept.void) == ({"checkout-web": 7, "checkout-app": 0}, (ORDERS,))
