@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Literal, NamedTuple, TypeAlias
 
-from pydantic import Field, StrictInt, StrictStr, ValidationError
+from pydantic import Field, StrictInt, StrictStr
 
 from kafka_replication.components.contract.parameters import DocumentPart
 from kafka_replication.components.kafka.mirror_records import Checkpoints, OwnRecord
@@ -51,6 +51,13 @@ class Look(DocumentPart):
     version: Literal[1] = VERSION
     at_ms: _Offset
     checkpoints: _Offset
+
+
+class _Key(DocumentPart):
+    flow: StrictStr
+    group: StrictStr
+    topic: StrictStr
+    partition: _Offset
 
 
 class PositionKey(NamedTuple):
@@ -104,21 +111,21 @@ class KeptPositions:
 def kept_positions(flow: str, records: Iterable[OwnRecord]) -> KeptPositions:
     """Return the newest positions of a flow; the records are in order."""
     positions: dict[PositionKey, KeptPosition] = {}
-    look, unreadable = None, 0
+    look, look_key, unreadable = None, _json({"flow": flow}), 0
     for record in records:
         try:
-            named = json.loads(record.key or b"")
-            if named == {"flow": flow}:
+            if record.key == look_key:
                 look = Look.model_validate_json(record.value or b"")
                 continue
-            key = PositionKey(named["group"], TopicPartition(named["topic"], named["partition"]))
+            named = _Key.model_validate_json(record.key or b"")
+            key = PositionKey(named.group, TopicPartition(named.topic, named.partition))
             if position_record(flow, key, None)[0] != record.key:
                 raise ValueError
-            if record.value is None:
-                positions.pop(key, None)
-            else:
+            # An older value of this key does not count any more, even if this one cannot be read.
+            positions.pop(key, None)
+            if record.value is not None:
                 positions[key] = KeptPosition.model_validate_json(record.value)
-        except (ValueError, ValidationError, KeyError, TypeError):
+        except ValueError:
             unreadable += 1
     return KeptPositions(positions, look, unreadable)
 

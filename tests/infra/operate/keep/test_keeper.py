@@ -4,7 +4,12 @@ from collections.abc import Iterable
 
 import pytest
 
-from kafka_replication.components.contract.kept_positions import kept_positions, positions_topic
+from kafka_replication.components.contract.kept_positions import (
+    KeptPositions,
+    kept_positions,
+    position_record,
+    positions_topic,
+)
 from kafka_replication.components.kafka.positions import CommittedOffset, OffsetRange, TopicPartition
 from kafka_replication.infra.operate.keep.keeper import FlowKeeper, Kept
 from kafka_replication.infra.operate.move.facts import Mode
@@ -56,6 +61,14 @@ def look(night: Night, keeper: FlowKeeper | None = None) -> Kept:
         keeper = FlowKeeper(flow)
         keeper.begin(flow, kept_positions(flow.name, readers["target"].records(topic)))
     return keeper.look(readers["source"], readers["target"], write)
+
+
+def publish(night: Night, key: bytes, value: bytes | None) -> KeptPositions:
+    """Write a record as somebody else would, and return what the topic then holds."""
+    topic = positions_topic(night.flow.name)
+    night.target.producer.produce(topic, value, key, 0)
+    assert night.target.producer.flush(10) == 0
+    return kept_positions(night.flow.name, night.readers()["target"].records(topic))
 
 
 def offsets(kept: Kept) -> dict[str, int]:
@@ -157,3 +170,31 @@ def test_a_log_that_lost_its_end_makes_the_lower_positions_void_too(
     monkeypatch.setattr(Reader, "ends", shorter)
     kept = look(night, keeper if runs else None)
     assert (offsets(kept), kept.void) == ({"checkout-web": 7, "checkout-app": 0}, (ORDERS,))
+
+
+GARBAGE = [
+    b"",
+    b"\xff",
+    b"[" * 100_000,
+    b'{"flow":"other","group":"checkout-web","topic":"orders","partition":0}',
+    b'{"flow": "FLOW","group":"checkout-web","topic":"orders","partition":0}',
+    b'{"flow":"FLOW","group":7,"topic":"orders","partition":0}',
+    b'{"flow":"FLOW","group":"checkout-web","topic":"orders","partition":"0"}',
+    b'{"flow":"FLOW","group":"checkout-web","topic":"orders","partition":true}',
+    b'{"flow":"FLOW","group":"checkout-web"}',
+]
+
+
+@pytest.mark.parametrize("key", GARBAGE, ids=range(len(GARBAGE)))
+def test_what_others_write_to_the_topic_is_no_position(night: Night, key: bytes) -> None:
+    before = look(night).positions
+    value = position_record("", *next(iter(before.items())))[1]
+    published = publish(night, key.replace(b"FLOW", night.flow.name.encode()), value)
+    assert (published.positions, published.unreadable) == (before, 1)
+
+
+def test_a_position_of_another_release_ends_the_older_one(night: Night) -> None:
+    gone, stays = look(night).positions
+    published = publish(night, position_record(night.flow.name, gone, None)[0], b'{"version":2}')
+    assert (set(published.positions), published.unreadable) == ({stays}, 1)
+    assert look(night).written == 1
