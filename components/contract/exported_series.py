@@ -49,6 +49,10 @@ FAILURES = ExportedSeries(
 HEARTBEAT_AGE = ExportedSeries(
     "mirror_heartbeat_age_seconds", "Age of the newest heartbeat on the target; missing without a recent one."
 )
+KEPT_AGE = ExportedSeries(
+    "mirror_kept_positions_age_seconds",
+    "Age of the positions that `replicate keep` has kept on the target; missing if none ever ran.",
+)
 PARTITIONS = ExportedSeries("mirror_partitions", "Source partitions that the flow replicates.")
 PARTITIONS_BEHIND = ExportedSeries(
     "mirror_partitions_behind", "Partitions with records that may not be on the target yet."

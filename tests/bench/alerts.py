@@ -170,6 +170,8 @@ _TROUBLES = {
         (("group", "checkout-web"),),
         value="1001",
     ),
+    "the keeper ended": Trouble({_of(series.KEPT_AGE): _always(400)}, "MirrorPositionsOutdated", value="6m 40s"),
+    "the keeper looks": Trouble({_of(series.KEPT_AGE): _always(20)}),
     "a group has no position": Trouble(
         {_of(series.GROUPS_WITHOUT_POSITION): _always(1)}, "MirrorGroupWithoutPosition", value="1"
     ),

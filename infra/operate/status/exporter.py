@@ -114,6 +114,8 @@ def _samples(flow: FlowStatus, worst: int) -> Iterator[Sample]:
         yield series.FAILURES, (connector.name,), len(connector.failures)
     if flow.heartbeat_seconds is not None:
         yield series.HEARTBEAT_AGE, (), flow.heartbeat_seconds
+    if flow.kept_seconds is not None:
+        yield series.KEPT_AGE, (), flow.kept_seconds
     if flow.lag is not None:
         yield from _of_lag(flow.lag, worst)
     if flow.read_again is not None:

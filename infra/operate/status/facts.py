@@ -141,7 +141,9 @@ class LoginFacts:
 
 @dataclass(frozen=True)
 class FlowFacts:
-    """What was seen of a flow at `now_ms` (this machine's clock); `heartbeat_ms` is None without a heartbeat."""
+    """What was seen of a flow at `now_ms` (this machine's clock); `heartbeat_ms` is None without a heartbeat, and
+    `kept_ms`, when a keeper last looked, if none ever did or the target does not answer.
+    """
 
     now_ms: int
     connectors: tuple[ConnectorFacts, ...] | NoAnswer
@@ -150,3 +152,4 @@ class FlowFacts:
     groups: tuple[GroupFacts, ...] | NoAnswer
     verdict: VerdictFacts | NoAnswer | None
     logins: tuple[LoginFacts, ...] = ()
+    kept_ms: int | None = None

@@ -100,6 +100,7 @@ class FlowStatus(DocumentPart):
     read_again: GroupsStatus | None
     verdict: VerdictStatus | None
     logins: tuple[LoginFacts, ...] = ()
+    kept_seconds: float | None = None
     unasked: tuple[str, ...]
 
     @property
@@ -159,6 +160,7 @@ def flow_status(flow: FlowParameters, facts: FlowFacts, listed: int | None = LIS
         else None,
         verdict=_verdict(facts, facts.verdict) if isinstance(facts.verdict, VerdictFacts) else None,
         logins=facts.logins,
+        kept_seconds=None if facts.kept_ms is None else _age(facts, facts.kept_ms),
         unasked=(
             *(name for name, fact in _named(facts).items() if isinstance(fact, NoAnswer)),
             *(("logins",) if any(login.accepted is not False and login.why for login in facts.logins) else ()),

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from kafka_replication.components.clients.reader import KafkaReader
 from kafka_replication.components.clients.streams import KafkaRecord
+from kafka_replication.components.contract.kept_positions import kept_positions, positions_topic
 from kafka_replication.components.contract.parameters import FlowParameters
 from kafka_replication.components.flows.naming import storage_topic_name
 from kafka_replication.components.flows.resolved import ResolvedFlow
@@ -57,6 +58,13 @@ def heartbeat_ms(flow: FlowParameters, target: KafkaReader) -> int | None:
     beats = map(heartbeat, read)
     ours = (flow.source.alias, flow.target.alias)
     return max((beat.emitted_ms for beat in beats if beat and (beat.source, beat.target) == ours), default=None)
+
+
+def kept_ms(flow: FlowParameters, target: KafkaReader) -> int | None:
+    """Return when a keeper last looked, in ms since 1970, by its clock; None if none ever did."""
+    # The last record is the look; the marker of its transaction is after it.
+    look = kept_positions(flow.name, target.records(positions_topic(flow.name), newest=2)).look
+    return None if look is None else look.at_ms
 
 
 def read_syncs(flow: FlowParameters, cluster: KafkaReader) -> Syncs:

@@ -49,6 +49,7 @@ from kafka_replication.infra.operate.status.flow_status import (
 from kafka_replication.infra.operate.status.kafka_facts import (
     group_facts,
     heartbeat_ms,
+    kept_ms,
     lag,
     read_source,
     read_syncs,
@@ -197,6 +198,7 @@ class Readers:
 def _look_at_flow(flow: ResolvedFlow, objects: Objects, readers: Readers, listed: int | None) -> FlowStatus:
     parameters = readers.stack.parameters(flow)
     beat = answer(lambda: heartbeat_ms(parameters, readers.of(parameters.target)))
+    kept = answer(lambda: kept_ms(parameters, readers.of(parameters.target)))
     lag_facts, groups = _positions(flow, parameters, readers)
     facts = FlowFacts(
         time.time_ns() // 1_000_000,
@@ -206,6 +208,7 @@ def _look_at_flow(flow: ResolvedFlow, objects: Objects, readers: Readers, listed
         groups,
         verdict_facts(flow, objects),
         tuple(_login(flow, side, readers) for side in SIDES),
+        None if isinstance(kept, NoAnswer) else kept,
     )
     return flow_status(parameters, facts, listed)
 

@@ -23,6 +23,8 @@ from kafka_replication.infra.review.reports import print_fact
 #: `replicate failover` commits exact positions instead, from which consumers read none again.
 JUST_MOVE = " (consumers that just move)"
 _NOT_ASKED = "could not be asked"
+#: A keeper looks every second.
+_KEPT_SECONDS = 300
 _WIDTH = 10
 #: A certificate that expires within this time is shown.
 EXPIRES_SOON = timedelta(days=EXPIRES_SOON_DAYS)
@@ -65,6 +67,9 @@ def flow_lines(flow: FlowStatus) -> Iterator[Fact]:
     yield _heartbeat(flow)
     yield from _lag(flow)
     yield from _groups(flow)
+    if flow.kept_seconds is not None:
+        text = f"the positions for a disaster are {duration(flow.kept_seconds)} old"
+        yield Fact("kept", text, "yellow" if flow.kept_seconds > _KEPT_SECONDS else "")
     yield _verdict(flow)
 
 

@@ -140,6 +140,7 @@ LAGGING = {"MirrorPartitionStalled", "MirrorLagGrowing"}
 LOGINS = {"MirrorCertificateExpiring", "MirrorCertificateExpired", "MirrorLoginRefused"}
 VERDICTS = {"MirrorVerdictFailed", "MirrorVerdictStale"}
 EXPORTED = {"MirrorExporterAbsent", "MirrorNotAsked", "MirrorTopicMissing", "MirrorDrift", *VERDICTS, *LOGINS}
+EXPORTED |= {"MirrorPositionsOutdated"}
 DROPS = {"after": {"drop": {"type": "org.apache.kafka.connect.transforms.Filter"}}}
 
 
@@ -192,6 +193,7 @@ def test_a_refused_login_silences_the_alerts_that_follow_from_it() -> None:
         "MirrorExporterAbsent",
         "MirrorGroupWithoutPosition",
         "MirrorLagGrowing",
+        "MirrorPositionsOutdated",
         "MirrorReadAgainHigh",
         "MirrorReconciliationStuck",
         "MirrorTopicMissing",

@@ -13,6 +13,7 @@ from kafka_replication.components.contract.kept_positions import (
 from kafka_replication.components.kafka.positions import CommittedOffset, OffsetRange, TopicPartition
 from kafka_replication.infra.operate.keep.keeper import FlowKeeper, Kept
 from kafka_replication.infra.operate.move.facts import Mode
+from kafka_replication.infra.operate.status.kafka_facts import kept_ms
 from tests.components.clients.brokers import Cluster, Reader
 from tests.infra.operate.move.night import Night, a_night, fail_over
 from tests.infra.operate.move.test_failover import GROUPS, ORDERS, SELECTED, of_topology
@@ -80,6 +81,18 @@ def test_a_group_continues_where_the_target_ended_before_its_next_record_was_wri
     assert offsets(kept) == {"checkout-web": 6, "checkout-app": 0}
     said = "keeps 2 positions of 2 groups; checkout-app in orders-0 is before every end that was seen, "
     assert kept.text == f"{said}so MirrorMaker's checkpoint counts there"
+
+
+def test_a_status_knows_when_a_keeper_last_looked(night: Night) -> None:
+    seen: list[int | None] = []
+    for _ in range(3):
+        seen.append(kept_ms(night.parameters, night.readers()["target"]))
+        look(night)
+    never, first, second = seen
+    assert never is None
+    assert first is not None
+    assert second is not None
+    assert first < second
 
 
 def test_only_what_has_changed_is_written(night: Night) -> None:

@@ -74,6 +74,7 @@ def a_status(**given: Any) -> FlowStatus:
         "read_again": some_groups(GroupStatus(name="checkout-web", records=3)),
         "verdict": VerdictStatus(verdict=Verdict.PASS, time="2026-01-31T02:50:00+00:00", age_seconds=600, current=True),
         "logins": (a_login(),),
+        "kept_seconds": 0.4,
         "unasked": (),
     }
     return FlowStatus(**{**well, **given})

@@ -111,6 +111,7 @@ def test_every_known_fact_about_a_flow_has_a_series() -> None:
         "mirror_connector_running_tasks orders-source": 1,
         "mirror_connector_failures orders-source": 1,
         "mirror_heartbeat_age_seconds": 0.8,
+        "mirror_kept_positions_age_seconds": 0.4,
         "mirror_partitions": 6,
         "mirror_partitions_behind": 3,
         "mirror_missing_topics": 1,
@@ -229,7 +230,7 @@ def test_the_number_of_series_does_not_grow_with_partitions_and_groups(many: int
     partitions = [behind(f"orders-{number}", number, number / 10) for number in range(many)]
     groups = [GroupStatus(name=f"checkout-{number}", records=number) for number in range(many)]
     found = series_of(a_status(lag=a_lag(partitions, of=many), read_again=some_groups(*groups)), worst=20)
-    assert len(found) == 4 * 20 + 33
+    assert len(found) == 4 * 20 + 34
     for total, one, others in (
         ("mirror_lag_records", "mirror_partition_lag_records ", "mirror_other_partitions_lag_records"),
         ("mirror_read_again_records", "mirror_group_read_again_records ", "mirror_other_groups_read_again_records"),

@@ -235,6 +235,15 @@ def test_a_pipe_gets_one_fact_a_line_without_colour() -> None:
     ]
 
 
+@pytest.mark.parametrize(("seconds", "color"), [(2, ""), (400, "\x1b[33m")])
+def test_the_age_of_kept_positions_is_shown_and_prevents_no_failover(seconds: int, color: str) -> None:
+    status = flow_status(FLOW, facts(kept_ms=NOW_MS - seconds * 1000))
+    assert status.could_fail_over
+    age = "2.0 s" if seconds == 2 else "6 min"
+    assert f"{color}the positions for a disaster are {age} old" in printed(status, terminal=True)
+    assert "for a disaster" not in printed(flow_status(FLOW, facts()))
+
+
 def test_a_terminal_gets_a_block_for_each_flow() -> None:
     text = printed(flow_status(FLOW, facts()), terminal=True)
     assert "useast -> uswest (flow)" in text.splitlines()[0]
