@@ -306,16 +306,21 @@ def _read_again(flow: FlowParameters, facts: DisasterFacts, group: Group) -> Ite
 
 def _exact_positions(facts: DisasterFacts, positions: list[NewPosition]) -> Precondition:
     """Say how many positions are more exact than MirrorMaker's checkpoint, and why."""
+    kept = {position for position in positions if (position.group, position.target) in facts.kept}
+    found = []
     if facts.keeper_ms is not None:
-        kept = sum((position.group, position.target) in facts.kept for position in positions)
-        count = f"{kept} of {number(len(positions), 'position')} to commit {agreeing(kept, '[comes|come]')}"
-        return Precondition("exact", f"{count} from the keeper, which last looked {_age(facts, facts.keeper_ms)} ago")
-    if isinstance(facts.published, str):
+        looked = f"from the keeper, which last looked {_age(facts, facts.keeper_ms)} ago"
+        found.append((len(kept), looked))
+    if not isinstance(facts.published, str):
+        exact = sum(
+            position not in kept and position.offset > _by_checkpoint(facts, position) for position in positions
+        )
+        found.append((exact, f"from the validation of {facts.published.time}"))
+    elif not found:
         return Precondition("exact", f"none: {facts.published}", met=None)
-    exact = sum(position.offset > _by_checkpoint(facts, position) for position in positions)
-    count = f"{exact} of {number(len(positions), 'position')} to commit {agreeing(exact, '[comes|come]')}"
-    value = f"{count} from the validation of {facts.published.time}"
-    return Precondition("exact", value, met=None)
+    of = f"of {number(len(positions), 'position')} to commit"
+    value = ", ".join(f"{count} {of} {agreeing(count, '[comes|come]')} {origin}" for count, origin in found)
+    return Precondition("exact", value, met=None if len(kept) < len(positions) else True)
 
 
 def _by_checkpoint(facts: DisasterFacts, position: NewPosition) -> int:

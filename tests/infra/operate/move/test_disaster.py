@@ -179,6 +179,14 @@ def test_a_published_position_is_more_exact_than_the_checkpoint() -> None:
     assert again.startswith("checkout-web: at most 35 records; ")
 
 
+def test_a_keeper_that_kept_nothing_hides_no_validation_and_is_no_good_sign() -> None:
+    found = disaster_plan(FLOW, evidence(**HELD, **COARSE, groups=NOWHERE, keeper_ms=NOW_MS - 3_600_000))
+    (exact,) = (each for each in found.preconditions if each.name == "exact")
+    looked = "0 of 1 position to commit come from the keeper, which last looked 60 min ago"
+    validated = "1 of 1 position to commit comes from the validation of 2026-01-31T02:00:00+00:00"
+    assert (exact.value, exact.met) == (f"{looked}, {validated}", None)
+
+
 def test_the_checkpoint_has_what_the_application_stored_beside_its_offset() -> None:
     stored = {("checkout-web", REMOTE): Checkpoint(405, 300, NOW_MS, "clock 17")}
     (move,) = disaster_plan(FLOW, evidence(**HELD, checkpoints=stored, groups=NOWHERE)).positions
