@@ -2,6 +2,7 @@
 topic of ours.
 """
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -268,13 +269,18 @@ class TopicWriter:
 
     def write(self, records: Iterable[tuple[bytes, bytes | None]]) -> None:
         """Write all of these records or none. Raises CannotRunError."""
+        until = time.monotonic() + _SECONDS
         try:
             self._producer.begin_transaction()
             for key, value in records:
                 self._produce(key, value)
             self._producer.commit_transaction(_SECONDS)
+        except BufferError:
+            raise self._refused(None) from None
         except KafkaException as error:
-            raise self._refused(error.args[0]) from None
+            # Kafka ends a transaction that takes too long with the error that another writer has begun.
+            late = error.args[0].code() in _REPLACED and time.monotonic() >= until
+            raise self._refused(None if late else error.args[0]) from None
 
     def _produce(self, key: bytes, value: bytes | None) -> None:
         try:
