@@ -6,7 +6,7 @@ says why these are enough.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -97,7 +97,7 @@ class FlowKeeper:
         commits = source.commits(flow.group_selection.of([*source.groups(), *source.other_groups()]))
         ends = {partition: Ends(on_source[partition], on_target[remote(partition)]) for partition in partitions}
         void = tuple(self._add(ends, ids))
-        positions = self._positions(commits, ids)
+        positions = self._positions(commits, ids, frozenset(void))
         changed = {key: position for key, position in positions.items() if self._published.get(key) != position}
         gone: dict[PositionKey, None] = dict.fromkeys(key for key in self._published if key not in positions)
         look = Look(at_ms=at_ms, checkpoints=checkpoints)
@@ -137,20 +137,36 @@ class FlowKeeper:
         return earlier
 
     def _positions(
-        self, commits: Mapping[str, Mapping[TopicPartition, CommittedOffset]], ids: Mapping[str, str]
+        self,
+        commits: Mapping[str, Mapping[TopicPartition, CommittedOffset]],
+        ids: Mapping[str, str],
+        void: Set[TopicPartition],
     ) -> dict[PositionKey, KeptPosition]:
         remote, positions = self.flow.replication_policy.remote, {}
         for group, by_partition in commits.items():
             for partition, commit in by_partition.items():
-                if remote(partition.topic) in ids and partition in self._history:
-                    ends = self._history[partition].before(commit.offset)
-                    positions[PositionKey(group, partition)] = KeptPosition(
-                        committed=commit.offset,
-                        offset=ends.target,
-                        topic_id=ids[remote(partition.topic)],
-                        source_end=ends.source,
-                        metadata=commit.metadata,
-                    )
+                topic = remote(partition.topic)
+                if topic not in ids or partition not in self._history:
+                    continue
+                ends, key = self._history[partition].before(commit.offset), PositionKey(group, partition)
+                before = self._published.get(key)
+                # A group that has moved to the target commits nothing on the source any more. If producers moved, too,
+                # and the topic has the same name there, its end is no longer that of the source's records.
+                stays = topic == partition.topic and partition not in void
+                if (
+                    before is not None
+                    and (before.committed, before.metadata, before.topic_id) == (*commit, ids[topic])
+                    and (stays or (before.source_end, before.offset) == ends)
+                ):
+                    positions[key] = before
+                    continue
+                positions[key] = KeptPosition(
+                    committed=commit.offset,
+                    offset=ends.target,
+                    topic_id=ids[topic],
+                    source_end=ends.source,
+                    metadata=commit.metadata,
+                )
         return positions
 
 

@@ -102,6 +102,16 @@ def test_only_what_has_changed_is_written(night: Night) -> None:
     assert look(night, keeper).written == 1
 
 
+@pytest.mark.parametrize("runs", [True, False], ids=["the keeper runs on", "a keeper starts afterwards"])
+def test_what_producers_write_on_the_target_after_a_failover_moves_no_group(night: Night, *, runs: bool) -> None:
+    """Under the policy identity they write to the topic that the flow fills."""
+    keeper = FlowKeeper(night.parameters)
+    night.source.commit("checkout-app", {ORDERS: 10})
+    look(night, keeper)
+    night.target.hold("orders", numbered(range(100, 120)))
+    assert offsets(look(night, keeper if runs else None)) == {"checkout-web": 6, "checkout-app": 6}
+
+
 def test_a_keeper_that_starts_again_continues_from_what_is_published(night: Night) -> None:
     look(night)
     night.source.hold("orders", numbered(range(10, 30)))
