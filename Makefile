@@ -6,8 +6,8 @@ READY := $(VENV)/.ready
 
 .PHONY: help setup demo quick slow test check format bench alerts monitoring drills schema reference site dist image image-bench model faults properties matrix lock touched-stacks review environments promote drift
 
-# Recipes read these, ENVIRONMENT, TO, STACKS, FAULTS, MONITORING, SIZE and STRIMZI as environment variables, so that neither make nor
-# a shell runs what a value contains.
+# Recipes read these, ENVIRONMENT, TO, STACKS, FAULTS, MONITORING, SIZE and those of `matrix` as environment
+# variables, so that neither make nor a shell runs what a value contains.
 BASE ?= origin/main
 OUT ?= review
 export BASE OUT
@@ -31,7 +31,7 @@ help:
 	@echo "make image   build the image of the validation job with docker, podman or buildah: IMAGE_BASE=NAME@sha256:… FLAGS=…"
 	@echo "make alerts  let promtool judge the alerts of a flow"
 	@echo "make monitoring  make faults on running flows and print which alerts a real Prometheus raises"
-	@echo "make matrix  judge what is rendered by the definitions of each release of Strimzi: STRIMZI=CLONE"
+	@echo "make matrix  try supported versions: STRIMZI=CLONE KAFKA='4.2.0 4.3.1' PYTHONS=… PULUMI=… SPARK=…"
 	@echo "make drills  fail over and back each shape of flow on the local stack, adopt plain YAML under traffic, and count"
 	@echo "make model   look for a wrong verdict in 10,000 random histories each of partitions, flows and pairs"
 	@echo "make faults  make faults on running flows and print what the validation says of each: FAULTS='--only acl'"
@@ -93,7 +93,7 @@ alerts: $(READY)
 monitoring: $(READY)
 	$(BIN)/python -m tests.bench.monitoring $$MONITORING
 
-# Needs a clone of Strimzi's repository with its tags. Writes infra/SUPPORT.md.
+# Writes infra/SUPPORT.md. STRIMZI needs a clone of Strimzi's repository with its tags; KAFKA and PULUMI run local stacks.
 matrix: $(READY)
 	@$(BIN)/python -m tests.bench.matrix
 

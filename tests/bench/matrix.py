@@ -26,7 +26,7 @@ from kafka_replication.components.render.planned_objects import Manifest
 from kafka_replication.components.topology.model import Topology
 from kafka_replication.components.topology.parsing import parse_topology
 from kafka_replication.infra.stack.settings import read_settings, stack_names
-from tests.bench import matrix_kafka, matrix_pulumi, matrix_python
+from tests.bench import matrix_kafka, matrix_pulumi, matrix_python, matrix_spark
 from tests.pages import put, section, table
 from tests.repository import ROOT, STACKS
 
@@ -36,7 +36,7 @@ _INSTALLED = "packaging/install/cluster-operator/"
 _RELEASE = re.compile(r"(\d+)\.(\d+)\.\d+")
 _ADDRESSES = {f"{alias}Bootstrap": f"{alias}:9092" for alias in ("useast", "uswest")}
 #: Variable of `make matrix` -> the module that judges each of the values in it.
-PARTS = {"KAFKA": matrix_kafka, "PYTHON": matrix_python, "PULUMI": matrix_pulumi}
+PARTS = {"KAFKA": matrix_kafka, "PYTHONS": matrix_python, "PULUMI": matrix_pulumi, "SPARK": matrix_spark}
 Release = tuple[int, ...]
 #: The schema of `spec` by kind and API version.
 Definitions = Mapping[tuple[str, str], Mapping[str, Any]]

@@ -1,4 +1,4 @@
-"""Which versions of Pulumi's packages are supported: `make matrix PULUMI='3.182.0/4.21.0'` judges a pair of each.
+"""Which versions of Pulumi's packages are supported: `make matrix PULUMI='3.254.0/4.21.0'` judges a pair of each.
 
 Given are the versions of `pulumi` and `pulumi-kubernetes`. The engine is always the one of the local stack: another one
 would take a Go build of its own.
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kafka_replication.infra.machine.versions import KAFKA, PULUMI_ENGINE
 from tests.bench.matrix_kafka import copied, proven
-from tests.bench.matrix_python import installed, tested
+from tests.bench.matrix_python import installed, outcome
 
 HEAD = ("`pulumi`", "`pulumi-kubernetes`", "quick tests of the components", "the demo's flow", "engine")
 
@@ -24,4 +24,4 @@ def row(pair: str) -> tuple[str, ...]:
         (libraries,) = folder.glob("venv/lib/python*/site-packages")
         (folder / "copy").mkdir()
         copied(KAFKA, folder / "copy", str(libraries))
-        return sdk, kubernetes, tested(python, "tests/components"), proven(folder / "copy"), PULUMI_ENGINE
+        return sdk, kubernetes, outcome(python, "tests/components"), proven(folder / "copy"), PULUMI_ENGINE

@@ -1,4 +1,4 @@
-"""Which versions of Python are supported: `make matrix PYTHON='python3.12 python3.14'` judges each.
+"""Which versions of Python are supported: `make matrix PYTHONS='python3.12 python3.14'` judges each.
 
 Each gets an environment of the locked requirements and the wheel of the last commit. The quick tests of the components
 run on what the wheel installed, and so do commands in a folder that knows nothing of this repository.
@@ -43,9 +43,9 @@ def installed(interpreter: str, folder: Path, *other: str) -> Path:
     return python
 
 
-def tested(python: Path, *paths: str) -> str:
-    """Run the quick tests of these paths; returns how many passed, or what pytest says at its end."""
-    words = ["-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider", "-m", "not process", *paths]
+def outcome(python: Path, *paths: str, marked: str = "not process") -> str:
+    """Run the tests of these paths that are marked so; returns how many passed, or what pytest says at its end."""
+    words = ["-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider", "-m", marked, *paths]
     ran = subprocess.run([str(python), *words], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
     last = ran.stdout.strip().splitlines()[-1]
     passed = GOOD.match(last)
@@ -74,4 +74,4 @@ def row(interpreter: str) -> tuple[str, ...]:
         folder = Path(name)
         (folder / "project").mkdir()
         python = installed(interpreter, folder)
-        return version, tested(python, "tests/components"), commanded(python, folder / "project")
+        return version, outcome(python, "tests/components"), commanded(python, folder / "project")

@@ -15,6 +15,7 @@ from tests.bench.matrix_python import COMMANDS, GOOD
 from tests.builders import a_flow, a_topology
 from tests.pages import section
 from tests.release import project
+from tests.repository import ROOT
 
 KNOWN: dict[tuple[str, str], dict[str, Any]] = {
     ("KafkaConnect", "kafka.strimzi.io/v1"): {
@@ -52,10 +53,34 @@ def test_the_page_names_exactly_the_kafkas_that_are_accepted_each_with_every_pro
 
 def test_the_page_names_exactly_the_pythons_that_the_package_states_each_with_every_test_and_command() -> None:
     stated = [each.rpartition(" ")[2] for each in project()["classifiers"] if " Python :: 3." in each]
-    judged = page_rows("python").values()
+    judged = page_rows("pythons").values()
     assert [minor_version(version) for version, *_ in judged] == stated
     commands = ", ".join(f"`{words[0]}`" for words in COMMANDS)
     assert [row for row in judged if not GOOD.fullmatch(row[1]) or row[2] != commands] == []
+
+
+def test_the_page_names_both_ends_of_pulumis_packages_and_proves_the_flow_with_those_that_deploy_it() -> None:
+    core, *operating, newest = page_rows("pulumi").values()
+    names, stated = ("pulumi", "pulumi-kubernetes"), project()
+    lowest = [
+        f"{name}>={minor_version(version)},<{limit}" for name, version, limit in zip(names, core, (4, 5), strict=False)
+    ]
+    assert set(lowest) <= set(stated["dependencies"])
+    assert newest[:2] == locked(*names)
+    assert all(GOOD.fullmatch(tests) for _, _, tests, _, _ in (core, *operating, newest))
+    assert all(story.startswith(PROVEN) for _, _, _, story, _ in (*operating, newest))
+
+
+def test_the_page_names_only_the_spark_that_the_extra_pins() -> None:
+    ((version, tests),) = page_rows("spark").values()
+    assert f"pyspark=={version}" in project()["optional-dependencies"]["prove"]
+    assert (version,) == locked("pyspark")
+    assert GOOD.fullmatch(tests)
+
+
+def locked(*names: str) -> tuple[str, ...]:
+    text = (ROOT / "requirements.txt").read_text()
+    return tuple(re.findall(rf"(?m)^{name}==(\S+)", text)[0] for name in names)
 
 
 @pytest.mark.parametrize(
