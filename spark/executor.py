@@ -56,6 +56,8 @@ def main(arguments: list[str]) -> int:
     except KeyError as missing:
         print(f"Spark did not set the variable {missing}.", file=sys.stderr)
         return _WRONG_USE
+    # Spark writes the jars that it gets from the driver into the current folder. That of the image is read-only.
+    os.chdir(os.environ.get("HOME", "."))
     try:
         os.execvp(command[0], command)
     except OSError as error:

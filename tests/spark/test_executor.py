@@ -77,3 +77,15 @@ def test_an_executor_that_cannot_start_says_why(arguments: list[str], variables:
     answer = subprocess.run(program, cwd=ROOT, capture_output=True, text=True, env=variables)
     assert answer.returncode == 2
     assert message in answer.stderr
+
+
+def test_an_executor_runs_in_its_home_because_the_image_is_read_only(tmp_path: Path) -> None:
+    """Spark writes the jars that it gets from the driver into the current folder; in the image that is `/`."""
+    java = tmp_path / "jdk" / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    java.write_text("#!/bin/sh\npwd\n")
+    java.chmod(0o755)
+    variables = {**VARIABLES, "JAVA_HOME": str(java.parents[1]), "HOME": str(tmp_path)}
+    program = [sys.executable, *EXECUTOR_COMMAND[1:], "executor"]
+    answer = subprocess.run(program, cwd=ROOT, capture_output=True, text=True, env=variables, check=True)
+    assert answer.stdout.strip() == str(tmp_path)
