@@ -73,8 +73,9 @@ class DisasterFacts:
 
     `tails` are by source partition, `checkpoints` by group and remote partition. The `committed` offsets of the groups
     are empty, because they were on the source. `published` has the positions that a validation has published, or says
-    why there are none. `checkpoints` are the newest ones; for the keys `kept`, they have what the keeper
-    saw, which last looked at `keeper_ms`. `logs` and `topic_ids` of the target are by source partition and topic.
+    why there are none. `checkpoints` are the newest ones; for the keys `kept`, they have what the keeper saw, which
+    last looked at `keeper_ms`; `unkept` says why what it wrote cannot be used. `logs` and `topic_ids` of the target are
+    by source partition and topic.
     """
 
     now_ms: int
@@ -89,6 +90,7 @@ class DisasterFacts:
     topic_ids: Mapping[str, str] = field(default_factory=dict)
     kept: frozenset[tuple[str, TopicPartition]] = frozenset()
     keeper_ms: int | None = None
+    unkept: str = ""
 
 
 def why_silent(flow: FlowParameters, source: KafkaReader) -> Silence | None:
@@ -116,7 +118,11 @@ def read_target(
     original = {copy: TopicPartition(policy.original(copy.topic), copy.partition) for copy in remote}
     read = target.records(flow.checkpoints.topic) if flow.checkpoints.enabled else []
     logs = {original[partition]: log for partition, log in target.logs(remote).items()}
-    kept = kept_positions(flow.name, target.records(positions_topic(flow.name)))
+    # A failover is not refused because of what only makes it more exact.
+    try:
+        kept, unkept = kept_positions(flow.name, target.records(positions_topic(flow.name))), ""
+    except NoAnswerError as error:
+        kept, unkept = KeptPositions(), f"what the keeper wrote cannot be used: {error}"
     by_id = {key.partition.topic for key in kept.positions} | (
         set() if isinstance(published, str) else {*published.topics}
     )
@@ -154,6 +160,7 @@ def read_target(
         ids,
         frozenset(key for key, at in seen.items() if at != newest.by_group.get(key)),
         None if kept.look is None else kept.look.at_ms,
+        unkept,
     )
 
 
@@ -317,9 +324,10 @@ def _exact_positions(facts: DisasterFacts, positions: list[NewPosition]) -> Prec
         )
         found.append((exact, f"from the validation of {facts.published.time}"))
     elif not found:
-        return Precondition("exact", f"none: {facts.published}", met=None)
+        return Precondition("exact", f"none: {facts.unkept or facts.published}", met=None)
     of = f"of {number(len(positions), 'position')} to commit"
-    value = ", ".join(f"{count} {of} {agreeing(count, '[comes|come]')} {origin}" for count, origin in found)
+    come = [f"{count} {of} {agreeing(count, '[comes|come]')} {origin}" for count, origin in found]
+    value = ", ".join([*come, *([facts.unkept] if facts.unkept else [])])
     return Precondition("exact", value, met=None if len(kept) < len(positions) else True)
 
 

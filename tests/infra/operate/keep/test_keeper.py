@@ -4,6 +4,8 @@ from collections.abc import Iterable
 
 import pytest
 
+from kafka_replication.components.clients.errors import NoAnswerError
+from kafka_replication.components.clients.streams import KafkaRecord
 from kafka_replication.components.contract.kept_positions import (
     KeptPositions,
     kept_positions,
@@ -144,6 +146,28 @@ def test_a_failover_after_the_loss_of_the_source_uses_what_was_kept(
     said = " ".join(capsys.readouterr().out.split())
     assert "✓ exact 2 of 2 positions to commit come from the keeper, which last looked " in said
     assert "read again checkout-web: at most 4 records; its offsets are known as of " in said
+
+
+def test_a_failover_goes_on_by_the_checkpoints_if_what_was_kept_cannot_be_read(
+    night: Night, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its login may describe the topic, and not read it."""
+    topic, records = positions_topic(night.flow.name), Reader.records
+
+    def refused(self: Reader, name: str, **given: int | None) -> list[KafkaRecord]:
+        if name == topic:
+            raise NoAnswerError("Kafka cluster uswest: the user may not read a topic", refused=True)
+        return records(self, name, **given)
+
+    look(night)
+    monkeypatch.setattr(Reader, "records", refused)
+    night.dead.add("useast")
+    fail_over(night, Mode.DISASTER, dry_run=True)
+    said = " ".join(capsys.readouterr().out.split())
+    assert (
+        "! exact none: what the keeper wrote cannot be used: Kafka cluster uswest: the user may not read a topic"
+        in said
+    )
 
 
 def test_a_group_that_is_further_on_the_target_stays_there(night: Night) -> None:
