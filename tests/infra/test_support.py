@@ -60,15 +60,16 @@ def test_the_page_names_exactly_the_pythons_that_the_package_states_each_with_ev
 
 
 def test_the_page_names_both_ends_of_pulumis_packages_and_proves_the_flow_with_those_that_deploy_it() -> None:
-    core, *operating, newest = page_rows("pulumi").values()
+    core, operating, newest = page_rows("pulumi").values()
     names, stated = ("pulumi", "pulumi-kubernetes"), project()
     lowest = [
         f"{name}>={minor_version(version)},<{limit}" for name, version, limit in zip(names, core, (4, 5), strict=False)
     ]
     assert set(lowest) <= set(stated["dependencies"])
+    assert f"pulumi>={minor_version(operating[0])}" in stated["optional-dependencies"]["operate"]
     assert newest[:2] == locked(*names)
-    assert all(GOOD.fullmatch(tests) for _, _, tests, _, _ in (core, *operating, newest))
-    assert all(story.startswith(PROVEN) for _, _, _, story, _ in (*operating, newest))
+    assert all(GOOD.fullmatch(tests) for _, _, tests, _, _ in (core, operating, newest))
+    assert all(story.startswith(PROVEN) for _, _, _, story, _ in (operating, newest))
 
 
 def test_the_page_names_only_the_spark_that_the_extra_pins() -> None:
