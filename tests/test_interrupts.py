@@ -51,6 +51,17 @@ def test_that_waits(server):
     threading.Event().wait()
 """
 
+#: A shell without job control lets what it runs in the background ignore Ctrl-C, and these tests with it.
+RUN = """
+import signal
+import sys
+
+import pytest
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.exit(pytest.main())
+"""
+
 
 @pytest.mark.parametrize(
     "tear_down",
@@ -62,7 +73,7 @@ def test_that_waits(server):
 def test_a_server_has_ended_after_an_interrupt(tear_down: str, tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text(CONFTEST)
     (tmp_path / "test_waiting.py").write_text(TESTS.replace("{tear_down}", tear_down))
-    command = [sys.executable, "-m", "pytest", "-n", "1", "-p", "no:cacheprovider", "-q"]
+    command = [sys.executable, "-c", RUN, "-n", "1", "-p", "no:cacheprovider", "-q"]
     variables = {**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_ADDOPTS": ""}
     file = tmp_path / "server"
 
