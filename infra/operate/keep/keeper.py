@@ -6,7 +6,7 @@ says why these are enough.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -38,12 +38,11 @@ Write: TypeAlias = Callable[[Iterable[tuple[bytes, bytes | None]]], None]
 
 @dataclass(frozen=True)
 class Kept:
-    """What a look saw: `positions` by group and source partition, `written` of them new. `void` partitions lost the end
-    of their log on the target. `note` says why a flow is not kept.
+    """What a look saw: `positions` by group and source partition. `void` partitions lost the end of their log on the
+    target. `note` says why a flow is not kept.
     """
 
     positions: Mapping[PositionKey, KeptPosition]
-    written: int = 0
     void: tuple[TopicPartition, ...] = ()
     note: str = ""
 
@@ -73,6 +72,8 @@ class FlowKeeper:
     _published: Mapping[PositionKey, KeptPosition] = field(default_factory=dict)
     _history: dict[TopicPartition, EndHistory] = field(default_factory=dict)
     _topic_ids: Mapping[str, str] = field(default_factory=dict)
+    #: Partitions whose published positions are void, until others are written.
+    _void: dict[TopicPartition, None] = field(default_factory=dict)
 
     def begin(self, flow: FlowParameters, before: KeptPositions) -> None:
         """Continue from what the topic holds. Also after a failed look, which may have written its records or not."""
@@ -96,15 +97,16 @@ class FlowKeeper:
         at_ms = time.time_ns() // 1_000_000
         commits = source.commits(flow.group_selection.of([*source.groups(), *source.other_groups()]))
         ends = {partition: Ends(on_source[partition], on_target[remote(partition)]) for partition in partitions}
-        void = tuple(self._add(ends, ids))
-        positions = self._positions(commits, ids, frozenset(void))
+        self._void |= dict.fromkeys(self._add(ends, ids))
+        positions = self._positions(commits, ids)
         changed = {key: position for key, position in positions.items() if self._published.get(key) != position}
         gone: dict[PositionKey, None] = dict.fromkeys(key for key in self._published if key not in positions)
         look = Look(at_ms=at_ms, checkpoints=checkpoints)
         records = [position_record(flow.name, *item) for item in {**changed, **gone}.items()]
         write([*records, look_record(flow.name, look)])
-        self._published = positions
-        return Kept(positions, len(changed), void)
+        kept = Kept(positions, tuple(self._void))
+        self._published, self._void = positions, {}
+        return kept
 
     def _end_of_checkpoints(self, target: KafkaReader) -> int:
         """Return the end of the checkpoints' topic, which has one partition; 0 if there is none."""
@@ -140,7 +142,6 @@ class FlowKeeper:
         self,
         commits: Mapping[str, Mapping[TopicPartition, CommittedOffset]],
         ids: Mapping[str, str],
-        void: Set[TopicPartition],
     ) -> dict[PositionKey, KeptPosition]:
         remote, positions = self.flow.replication_policy.remote, {}
         for group, by_partition in commits.items():
@@ -152,7 +153,7 @@ class FlowKeeper:
                 before = self._published.get(key)
                 # A group that has moved to the target commits nothing on the source any more. If producers moved, too,
                 # and the topic has the same name there, its end is no longer that of the source's records.
-                stays = topic == partition.topic and partition not in void
+                stays = topic == partition.topic and partition not in self._void
                 if (
                     before is not None
                     and (before.committed, before.metadata, before.topic_id) == (*commit, ids[topic])
