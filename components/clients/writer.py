@@ -302,7 +302,7 @@ class TopicWriter:
     def _refused(self, error: KafkaError | None) -> CannotRunError:
         told = error.str() if error is not None else "no answer in time"
         code = error.code() if error is not None else None
-        why, remedy = "Kafka did not take the records.", "correct it; nothing else has to be done."
+        why, remedy = "Kafka did not take the records.", "wait: it is tried again; if that lasts, see the brokers' log."
         if code in _REPLACED:
             why = "Another process has begun to write this topic, and only one may."
             what = f"another keeper writes {self._topic}"

@@ -1,5 +1,5 @@
 """The records that `replicate keep` writes to a compacted topic on the target: for each consumer group, where it would
-continue there. A failover needs nothing else when the source is lost.
+continue there once the source is lost.
 
 May be imported by anything; imports nothing of ours but the rules of Kafka and the base of the documents.
 """
@@ -12,7 +12,7 @@ from typing import Annotated, Literal, NamedTuple, TypeAlias
 from pydantic import Field, StrictInt, StrictStr
 
 from kafka_replication.components.contract.parameters import DocumentPart
-from kafka_replication.components.kafka.mirror_records import Checkpoints, OwnRecord
+from kafka_replication.components.kafka.mirror_records import Checkpoint, Checkpoints, OwnRecord
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
 
 VERSION: Literal[1] = 1
@@ -130,21 +130,11 @@ def kept_positions(flow: str, records: Iterable[OwnRecord]) -> KeptPositions:
     return KeptPositions(positions, look, unreadable)
 
 
-class Standing(NamedTuple):
-    """Where a group stood on the source when it was last seen there, and an offset on the target at which it skips
-    nothing. `seen_ms` is when that was, in ms since 1970.
-    """
-
-    upstream: int
-    downstream: int
-    seen_ms: int
-    metadata: str = ""
-
-
 def newest_standing(
     group: str, source: TopicPartition, remote: TopicPartition, kept: KeptPositions, checkpoints: Checkpoints
-) -> Standing | None:
-    """Return the newest of what the keeper and MirrorMaker's checkpoints say about a group; None if both say nothing.
+) -> Checkpoint | None:
+    """Return the newest of what the keeper and MirrorMaker's checkpoints say about a group, in the form of a
+    checkpoint; None if both say nothing.
 
     Where the keeper has looked after the newest checkpoint was written, the group stands where the keeper saw it; else
     where the checkpoint says. Both orders are by offsets of the checkpoints' topic, so no clock decides. A kept offset
@@ -153,13 +143,10 @@ def newest_standing(
     again.
     """
     position, look = kept.positions.get(PositionKey(group, source)), kept.look
-    at, checkpoint = checkpoints.newest.get((group, remote), (-1, None))
-    known = None
-    if checkpoint is not None:
-        known = Standing(checkpoint.upstream, checkpoint.downstream, checkpoint.written_ms, checkpoint.metadata)
+    at, known = checkpoints.newest.get((group, remote), (-1, None))
     if position is None or look is None:
         return known
-    seen = Standing(position.committed, position.offset, look.at_ms, position.metadata)
+    seen = Checkpoint(position.committed, position.offset, look.at_ms, position.metadata)
     if known is None:
         return seen
     later, set_back = at >= look.checkpoints, known.upstream < seen.upstream

@@ -65,8 +65,10 @@ def exporter(
     from kafka_replication.infra.operate.status.exporter import Newest, serving
     from kafka_replication.infra.operate.status.look import rounds
 
+    names = list(dict.fromkeys(stacks))
+
     def read() -> list[OpenStack]:
-        return [OpenStack(read_settings(stack, project.stacks)) for stack in dict.fromkeys(stacks)]
+        return [OpenStack(read_settings(name, project.stacks)) for name in names]
 
     for stack in read():
         raise_mistakes(stack.settings)
@@ -75,7 +77,7 @@ def exporter(
     with serving(newest, host.strip("[]"), int(port)) as taken:
         err.print(f"serving http://{host}:{taken}/metrics, looking every {every_seconds:g} s", soft_wrap=True)
         looks = partial(_take, rounds(read, every_seconds), newest)
-        until_signal(looks, *([partial(keep_positions, project, list(dict.fromkeys(stacks)), 1)] if keep else []))
+        until_signal(looks, *([partial(keep_positions, project, names, 1)] if keep else []))
 
 
 def _take(rounds: "Iterator[Sequence[OpenStack]]", newest: "Newest") -> None:

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from kafka_replication.components.contract import kept_positions as contract
-from kafka_replication.components.contract.kept_positions import KeptPositions, Look, Standing
+from kafka_replication.components.contract.kept_positions import KeptPositions, Look
 from kafka_replication.components.kafka.log_ends import EndHistory, Ends
-from kafka_replication.components.kafka.mirror_records import Checkpoints
+from kafka_replication.components.kafka.mirror_records import Checkpoint, Checkpoints
 from kafka_replication.components.kafka.positions import TopicPartition
 from tests.model.keeper_machine import REMOTE, Cluster, Keeper
 from tests.model.machine import UNTIL_FOUND, run
@@ -36,7 +36,7 @@ def one_further(self: EndHistory, committed: int) -> Ends:
 
 def checkpoint_is_older(
     group: str, source: TopicPartition, remote: TopicPartition, kept: KeptPositions, checkpoints: Checkpoints
-) -> Standing | None:
+) -> Checkpoint | None:
     newer = replace(kept, look=Look(at_ms=0, checkpoints=sys.maxsize))
     return _newest(group, source, remote, newer, checkpoints)
 

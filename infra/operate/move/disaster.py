@@ -12,7 +12,6 @@ from kafka_replication.components.clients.streams import KafkaRecord
 from kafka_replication.components.contract.evidence import PublishedPositions
 from kafka_replication.components.contract.kept_positions import (
     KeptPositions,
-    Standing,
     kept_positions,
     newest_standing,
     positions_topic,
@@ -134,9 +133,8 @@ def read_target(
     except NoAnswerError as error:
         published = f"the published positions cannot be used: {error}"
     newest = latest_checkpoints(read)
-    standings = _standings(policy, newest, kept.of(ids, logs))
-    seen = {key: Checkpoint(at.upstream, at.downstream, at.seen_ms, at.metadata) for key, at in standings.items()}
-    translated = {group for group, partition in standings if partition in original}
+    seen = _standings(policy, newest, kept.of(ids, logs))
+    translated = {group for group, partition in seen if partition in original}
     known = translated | set(target.groups())
     chosen = sorted(names or (flow.group_selection.of(known) if flow.groups else known))
     members, committed = target.members(chosen), target.committed(chosen)
@@ -166,7 +164,7 @@ def read_target(
 
 def _standings(
     policy: ReplicationPolicy, checkpoints: Checkpoints, kept: KeptPositions
-) -> dict[tuple[str, TopicPartition], Standing]:
+) -> dict[tuple[str, TopicPartition], Checkpoint]:
     """Return the newest standing of each group by remote partition."""
     places = {(group, policy.remote_partition(partition)): partition for group, partition in kept.positions}
     for group, remote in checkpoints.newest:
