@@ -13,7 +13,7 @@ ADDRESS = "127.0.0.1:9847"
 ALIVE, READY = "/livez", "/readyz"
 #: What is asked about each flow, by the keys of `replicate status --json`, which does not look for drift.
 DRIFT_QUESTION = "drift"
-QUESTIONS = ("connectors", "heartbeatSeconds", "lag", "readAgain", "verdict", "logins", DRIFT_QUESTION)
+QUESTIONS = ("connectors", "heartbeatSeconds", "lag", "losses", "readAgain", "verdict", "logins", DRIFT_QUESTION)
 #: A certificate that expires within this time raises an alert.
 EXPIRES_SOON_DAYS = 14
 #: The value for a flow without a published verdict.
@@ -82,6 +82,20 @@ SOURCE_ENDS = ExportedSeries("mirror_source_end_offsets", "Sum of the end offset
 OTHER_PARTITIONS_LAG_RECORDS = ExportedSeries(
     "mirror_other_partitions_lag_records", "mirror_lag_records of the partitions without series of their own."
 )
+NEAR_DELETION = ExportedSeries(
+    "mirror_partitions_near_deletion",
+    "Partitions whose first record that has not crossed has outlived three quarters of the source's retention.",
+)
+DELETION_SECONDS = ExportedSeries(
+    "mirror_partition_deletion_seconds",
+    "Seconds until the source may delete the first record that has not crossed, of the partitions where that is first.",
+    _ONE_PARTITION,
+)
+LOST_OFFSETS = ExportedSeries(
+    "mirror_lost_offsets",
+    "Offsets that the source has deleted before they crossed, at least; 0 again once the flow has passed over them.",
+)
+LOST_OFFSETS_AT_MOST = ExportedSeries("mirror_lost_offsets_at_most", "Upper bound of mirror_lost_offsets.")
 GROUPS = ExportedSeries("mirror_groups", "Consumer groups with committed offsets on the flow's topics.")
 READ_AGAIN = ExportedSeries(
     "mirror_read_again_records", ("Upper bound of the records that would be read again after a failover.")

@@ -215,13 +215,18 @@ def replicated_up_to(
     A connector's offset is stored once a minute, and an offset sync is written at most every `offset.lag.max` records:
     both are valid, and the higher one counts. Without either, it is the beginning of the source's log.
     """
-    reached = {}
-    for partition, log in logs.items():
-        known = [stored[partition] + 1] if partition in stored else []
-        latest = syncs.get(partition, SyncHistory()).latest
-        known += [latest.upstream + 1] if latest is not None else []
-        reached[partition] = min(max([log.start, *known]), log.end)
-    return reached
+    known = known_positions(stored, syncs)
+    return {partition: min(max(log.start, known.get(partition, log.start)), log.end) for partition, log in logs.items()}
+
+
+def known_positions(
+    stored: Mapping[TopicPartition, int], syncs: Mapping[TopicPartition, SyncHistory]
+) -> dict[TopicPartition, int]:
+    """Return what `replicated_up_to` does, for partitions with an offset or a sync, whatever the source's logs hold."""
+    synced = {partition: history.latest.upstream for partition, history in syncs.items() if history.latest is not None}
+    return {
+        partition: max(stored.get(partition, -1), synced.get(partition, -1)) + 1 for partition in {*stored, *synced}
+    }
 
 
 def is_left_untranslated(checkpoint: Checkpoint | None, source_log: OffsetRange) -> bool:

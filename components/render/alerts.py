@@ -58,7 +58,7 @@ def alert_rules(
     flow: ResolvedFlow, flows: Sequence[ResolvedFlow], stack: str, runbooks: str | None, *, exporter: bool
 ) -> Iterator[Manifest]:
     """Yield a flow's rules; `flows` are all those of the stack, `exporter` adds alerts on the exporter's series."""
-    groups = ["always"]
+    groups = ["always", "always_on_exporter"] if exporter else ["always"]
     if runs(flow.settings):
         groups += ["on_metrics", "on_exporter"] if exporter else ["on_metrics"]
     values = _values(flow, flows, stack)

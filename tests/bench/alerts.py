@@ -170,6 +170,10 @@ _TROUBLES = {
         (("group", "checkout-web"),),
         value="1001",
     ),
+    "retention is near": Trouble({_of(series.NEAR_DELETION): _always(2)}, "MirrorRetentionNear", value="2"),
+    "retention overtook the flow half an hour ago": Trouble(
+        {_of(series.LOST_OFFSETS): f"0x{_MINUTES - 40} 30 0x38"}, "MirrorRecordsLost", value="30"
+    ),
     "the keeper ended": Trouble({_of(series.KEPT_AGE): _always(400)}, "MirrorPositionsOutdated", value="6m 40s"),
     "the keeper looks": Trouble({_of(series.KEPT_AGE): _always(20)}),
     "a group has no position": Trouble(

@@ -26,6 +26,7 @@ from kafka_replication.infra.operate.status.flow_status import (
     GroupsStatus,
     Kind,
     LagStatus,
+    LossesStatus,
     StackStatus,
     StatusDocument,
     VerdictStatus,
@@ -118,6 +119,8 @@ def _samples(flow: FlowStatus, worst: int) -> Iterator[Sample]:
         yield series.KEPT_AGE, (), flow.kept_seconds
     if flow.lag is not None:
         yield from _of_lag(flow.lag, worst)
+    if flow.losses is not None:
+        yield from _of_losses(flow.losses, worst)
     if flow.read_again is not None:
         yield from _of_groups(flow.read_again, worst)
     if "verdict" not in flow.unasked:
@@ -157,6 +160,15 @@ def _of_lag(lag: LagStatus, worst: int) -> Iterator[Sample]:
         if partition.seconds is not None:
             yield series.PARTITION_LAG_SECONDS, (topic, number), partition.seconds
     yield series.OTHER_PARTITIONS_LAG_RECORDS, (), lag.records - sum(partition.records for partition in longest)
+
+
+def _of_losses(losses: LossesStatus, worst: int) -> Iterator[Sample]:
+    yield series.NEAR_DELETION, (), losses.near
+    yield series.LOST_OFFSETS, (), losses.at_least
+    yield series.LOST_OFFSETS_AT_MOST, (), losses.at_most
+    for deletion in losses.deletions[:worst]:
+        topic, _, number = deletion.partition.rpartition("-")
+        yield series.DELETION_SECONDS, (topic, number), deletion.seconds
 
 
 def _of_groups(groups: GroupsStatus, worst: int) -> Iterator[Sample]:

@@ -1,12 +1,13 @@
 """What was seen about one flow, as plain values. What could not be asked is a `NoAnswer`, never a guess."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from kafka_replication.components.contract.report import Verdict
 from kafka_replication.components.contract.temporary_states import TemporaryState
 from kafka_replication.components.kafka.connectors import ConnectorRole, Failure
+from kafka_replication.components.kafka.losses import Deletion, Gap
 from kafka_replication.components.kafka.positions import TopicPartition
 
 
@@ -93,6 +94,14 @@ class Lag:
 
 
 @dataclass(frozen=True)
+class Losses:
+    """When the source deletes what has not crossed, and what it has deleted already, by partition of the source."""
+
+    deletions: Mapping[TopicPartition, Deletion] = field(default_factory=dict)
+    gaps: Mapping[TopicPartition, Gap] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class GroupFacts:
     """What a group would read again at most, by source partition; None where it has no position on the target."""
 
@@ -151,5 +160,6 @@ class FlowFacts:
     lag: Lag | NoAnswer
     groups: tuple[GroupFacts, ...] | NoAnswer
     verdict: VerdictFacts | NoAnswer | None
+    losses: Losses | NoAnswer = Losses()
     logins: tuple[LoginFacts, ...] = ()
     kept_ms: int | None = None

@@ -7,8 +7,17 @@ from enum import StrEnum
 from kafka_replication.components.contract.parameters import DocumentPart, FlowParameters, Shape
 from kafka_replication.components.contract.published_verdict import PROOF_HOURS
 from kafka_replication.components.contract.report import Verdict
+from kafka_replication.components.contract.wording import named
 from kafka_replication.components.kafka.connectors import BEHIND_SECONDS
-from kafka_replication.infra.operate.status.facts import FlowFacts, GroupFacts, Lag, LoginFacts, NoAnswer, VerdictFacts
+from kafka_replication.infra.operate.status.facts import (
+    FlowFacts,
+    GroupFacts,
+    Lag,
+    LoginFacts,
+    Losses,
+    NoAnswer,
+    VerdictFacts,
+)
 
 
 class Kind(StrEnum):
@@ -60,6 +69,36 @@ class LagStatus(DocumentPart):
     ends: int = 0
 
 
+class DeletionStatus(DocumentPart):
+    """`seconds` until the source may delete the first record that has not crossed. `near`: most of its retention is
+    over.
+    """
+
+    partition: str
+    seconds: float
+    near: bool
+
+
+class GapStatus(DocumentPart):
+    """How many offsets the source has deleted before they crossed."""
+
+    partition: str
+    at_least: int
+    at_most: int
+
+
+class LossesStatus(DocumentPart):
+    """`near` counts the partitions near a deletion; `deletions` begins with the first ones to come, `gaps` with the
+    largest.
+    """
+
+    near: int
+    at_least: int
+    at_most: int
+    deletions: tuple[DeletionStatus, ...]
+    gaps: tuple[GapStatus, ...]
+
+
 class GroupStatus(DocumentPart):
     """`records` is an upper bound; `without_position` lists source partitions without a position on the target."""
 
@@ -99,6 +138,7 @@ class FlowStatus(DocumentPart):
     lag: LagStatus | None
     read_again: GroupsStatus | None
     verdict: VerdictStatus | None
+    losses: LossesStatus | None = None
     logins: tuple[LoginFacts, ...] = ()
     kept_seconds: float | None = None
     unasked: tuple[str, ...]
@@ -141,6 +181,7 @@ def flow_status(flow: FlowParameters, facts: FlowFacts, listed: int | None = LIS
         *_of_connectors(facts),
         *_of_heartbeats(flow, facts),
         *_of_lag(flow, facts),
+        *_of_losses(flow, facts),
         *_of_groups(flow, facts),
         *_of_verdict(facts),
     ]
@@ -159,6 +200,7 @@ def flow_status(flow: FlowParameters, facts: FlowFacts, listed: int | None = LIS
         if translates(flow) and not isinstance(facts.groups, NoAnswer)
         else None,
         verdict=_verdict(facts, facts.verdict) if isinstance(facts.verdict, VerdictFacts) else None,
+        losses=_losses(facts, facts.losses, listed) if isinstance(facts.losses, Losses) else None,
         logins=facts.logins,
         kept_seconds=None if facts.kept_ms is None else _age(facts, facts.kept_ms),
         unasked=(
@@ -174,6 +216,7 @@ def _named(facts: FlowFacts) -> dict[str, object]:
         "connectors": facts.connectors,
         "heartbeatSeconds": facts.heartbeat_ms,
         "lag": facts.lag,
+        "losses": facts.losses,
         "readAgain": facts.groups,
         "verdict": facts.verdict,
     }
@@ -247,6 +290,18 @@ def _of_lag(flow: FlowParameters, facts: FlowFacts) -> Reasons:
         yield Kind.UNASKED, "the flow's own transforms may have dropped the newest records of the source"
     elif seconds is not None and seconds > BEHIND_SECONDS:
         yield Kind.PROBLEM, f"a record that is {duration(seconds)} old may not be on {flow.target.alias} yet"
+
+
+def _of_losses(flow: FlowParameters, facts: FlowFacts) -> Reasons:
+    if isinstance(facts.losses, NoAnswer):
+        yield from _not_asked(facts.losses)
+        return
+    lost = [partition for partition, gap in sorted(facts.losses.gaps.items()) if gap.at_least]
+    if lost:
+        yield Kind.PROBLEM, f"{flow.source.alias} has deleted records of {named(lost)} that had not crossed"
+    near = [partition for partition, at in sorted(facts.losses.deletions.items()) if at.near_ms <= facts.now_ms]
+    if near:
+        yield Kind.PROBLEM, f"{flow.source.alias} soon deletes records of {named(near)} that have not crossed"
 
 
 def _of_groups(flow: FlowParameters, facts: FlowFacts) -> Reasons:
@@ -330,6 +385,28 @@ def _lag(facts: FlowFacts, lag: Lag, listed: int | None) -> LagStatus:
         ),
         missing_topics=lag.missing_topics,
         ends=lag.ends,
+    )
+
+
+def _losses(facts: FlowFacts, losses: Losses, listed: int | None) -> LossesStatus:
+    deletions = sorted(losses.deletions.items(), key=lambda item: (item[1].at_ms, item[0]))
+    gaps = sorted(losses.gaps.items(), key=lambda item: (-item[1].at_least, -item[1].at_most, item[0]))
+    return LossesStatus(
+        near=sum(deletion.near_ms <= facts.now_ms for _, deletion in deletions),
+        at_least=sum(gap.at_least for _, gap in gaps),
+        at_most=sum(gap.at_most for _, gap in gaps),
+        deletions=tuple(
+            DeletionStatus(
+                partition=str(partition),
+                seconds=round(max(0, deletion.at_ms - facts.now_ms) / 1000, 1),
+                near=deletion.near_ms <= facts.now_ms,
+            )
+            for partition, deletion in deletions[:listed]
+        ),
+        gaps=tuple(
+            GapStatus(partition=str(partition), at_least=gap.at_least, at_most=gap.at_most)
+            for partition, gap in gaps[:listed]
+        ),
     )
 
 

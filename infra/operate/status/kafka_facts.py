@@ -9,6 +9,7 @@ from kafka_replication.components.contract.kept_positions import kept_positions,
 from kafka_replication.components.contract.parameters import FlowParameters
 from kafka_replication.components.flows.naming import storage_topic_name
 from kafka_replication.components.flows.resolved import ResolvedFlow
+from kafka_replication.components.kafka.losses import Gap, Retention, deletion, gap
 from kafka_replication.components.kafka.mirror_records import (
     Checkpoints,
     heartbeat,
@@ -18,6 +19,7 @@ from kafka_replication.components.kafka.mirror_records import (
 from kafka_replication.components.kafka.offset_syncs import (
     SyncHistory,
     is_left_untranslated,
+    known_positions,
     most_read_again,
     replicated_up_to,
     sync_histories,
@@ -25,7 +27,7 @@ from kafka_replication.components.kafka.offset_syncs import (
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
 from kafka_replication.components.topology.model import ExactlyOnce
 from kafka_replication.infra.operate.connectors.changes import connector_places
-from kafka_replication.infra.operate.status.facts import GroupFacts, Lag, PartitionLag
+from kafka_replication.infra.operate.status.facts import GroupFacts, Lag, Losses, PartitionLag
 
 #: Offset syncs by partition of the source.
 Syncs = Mapping[TopicPartition, SyncHistory]
@@ -134,6 +136,44 @@ def lag(
     missing = (parameters.replication_policy.remote(topic) for topic in topics)
     ends = sum(log.end for log in on_source.logs.values())
     return Lag(len(on_source.logs), behind, tuple(topic for topic in missing if topic not in on_target.topics), ends)
+
+
+def losses(
+    parameters: FlowParameters,
+    source: KafkaReader,
+    target: KafkaReader,
+    on_source: OnSource,
+    on_target: OnTarget,
+    syncs: Syncs,
+    behind: Lag,
+) -> Losses:
+    """Return what the source deletes, or has deleted, before it crosses. Asks only about partitions that are behind.
+
+    Records that a guard or the flow's own transforms drop do not cross, so only the first one that does counts there.
+    """
+    known = known_positions(on_target.offsets, syncs)
+    drops = parameters.guard is not None or parameters.transformed
+    passed = {
+        partition: log.start
+        for partition, log in on_source.logs.items()
+        if not drops and known.get(partition, log.start) < log.start
+    }
+    oldest = {lag.partition: lag.oldest_ms for lag in behind.behind if lag.oldest_ms is not None}
+    topics = {partition.topic for partition in {*passed, *oldest}}
+    retention = {topic: Retention.of(settings) for topic, settings in source.settings(topics).items()}
+    remote = {partition: parameters.replication_policy.remote_partition(partition) for partition in passed}
+    ends = target.ends(there for there in remote.values() if there.topic in on_target.topics)
+
+    def gap_of(partition: TopicPartition, start: int) -> Gap | None:
+        newest = syncs.get(partition, SyncHistory()).latest
+        return gap(start, known[partition], newest, ends.get(remote[partition]), retention[partition.topic])
+
+    deletions = {partition: deletion(at_ms, retention[partition.topic]) for partition, at_ms in oldest.items()}
+    gaps = {partition: gap_of(partition, start) for partition, start in passed.items()}
+    return Losses(
+        {partition: found for partition, found in deletions.items() if found is not None},
+        {partition: found for partition, found in gaps.items() if found is not None},
+    )
 
 
 def group_facts(

@@ -37,6 +37,7 @@ from kafka_replication.infra.operate.status.facts import (
     GroupFacts,
     Lag,
     LoginFacts,
+    Losses,
     NoAnswer,
 )
 from kafka_replication.infra.operate.status.flow_status import (
@@ -51,6 +52,7 @@ from kafka_replication.infra.operate.status.kafka_facts import (
     heartbeat_ms,
     kept_ms,
     lag,
+    losses,
     read_source,
     read_syncs,
     read_target,
@@ -199,7 +201,7 @@ def _look_at_flow(flow: ResolvedFlow, objects: Objects, readers: Readers, listed
     parameters = readers.stack.parameters(flow)
     beat = answer(lambda: heartbeat_ms(parameters, readers.of(parameters.target)))
     kept = answer(lambda: kept_ms(parameters, readers.of(parameters.target)))
-    lag_facts, groups = _positions(flow, parameters, readers)
+    lag_facts, losing, groups = _positions(flow, parameters, readers)
     facts = FlowFacts(
         time.time_ns() // 1_000_000,
         connector_facts(flow, objects),
@@ -207,6 +209,7 @@ def _look_at_flow(flow: ResolvedFlow, objects: Objects, readers: Readers, listed
         lag_facts,
         groups,
         verdict_facts(flow, objects),
+        losing,
         tuple(_login(flow, side, readers) for side in SIDES),
         None if isinstance(kept, NoAnswer) else kept,
     )
@@ -222,8 +225,8 @@ def _login(flow: ResolvedFlow, side: Side, readers: Readers) -> LoginFacts:
 
 def _positions(
     flow: ResolvedFlow, parameters: FlowParameters, readers: Readers
-) -> tuple[Lag | NoAnswer, tuple[GroupFacts, ...] | NoAnswer]:
-    """Return lag and groups, which both need data from both clusters."""
+) -> tuple[Lag | NoAnswer, Losses | NoAnswer, tuple[GroupFacts, ...] | NoAnswer]:
+    """Return lag, losses and groups, which need data from both clusters."""
     on_target = answer(lambda: read_target(flow, parameters, readers.of(parameters.target)))
     side = parameters.source if parameters.offset_syncs.cluster == "source" else parameters.target
     syncs = answer(lambda: read_syncs(parameters, readers.of(side)))
@@ -232,10 +235,15 @@ def _positions(
         facts = (on_target, syncs, on_source)
         missing = dict.fromkeys(fact.reason for fact in facts if isinstance(fact, NoAnswer))
         nothing = NoAnswer(next(iter(missing)), tuple(missing)[1:])
-        return nothing, nothing
-    source = readers.of(parameters.source)
-    lag_facts = answer(lambda: lag(flow, parameters, source, on_source, on_target, syncs))
-    return lag_facts, group_facts(parameters, on_source, on_target, syncs)
+        return nothing, nothing, nothing
+    source, target = readers.of(parameters.source), readers.of(parameters.target)
+    behind = answer(lambda: lag(flow, parameters, source, on_source, on_target, syncs))
+    losing: Losses | NoAnswer
+    if isinstance(behind, NoAnswer):
+        losing = behind
+    else:
+        losing = answer(lambda: losses(parameters, source, target, on_source, on_target, syncs, behind))
+    return behind, losing, group_facts(parameters, on_source, on_target, syncs)
 
 
 def answer(ask: Callable[[], T]) -> T | NoAnswer:
@@ -249,5 +257,5 @@ def answer(ask: Callable[[], T]) -> T | NoAnswer:
 def _nothing_asked(flow: ResolvedFlow, why: str) -> FlowStatus:
     nothing = NoAnswer(why)
     logins = tuple(LoginFacts(flow.alias(side), None, why) for side in SIDES)
-    facts = FlowFacts(time.time_ns() // 1_000_000, nothing, nothing, nothing, nothing, nothing, logins)
+    facts = FlowFacts(time.time_ns() // 1_000_000, nothing, nothing, nothing, nothing, nothing, nothing, logins)
     return flow_status(flow_parameters(flow), facts)

@@ -66,6 +66,7 @@ def flow_lines(flow: FlowStatus) -> Iterator[Fact]:
     yield from _connectors(flow)
     yield _heartbeat(flow)
     yield from _lag(flow)
+    yield from _losses(flow)
     yield from _groups(flow)
     if flow.kept_seconds is not None:
         text = f"the positions for a disaster are {duration(flow.kept_seconds)} old"
@@ -146,6 +147,23 @@ def _lag(flow: FlowStatus) -> Iterator[Fact]:
     where = f"in {lag.behind} of {number(lag.partitions, 'partition')}"
     most = f"most in {lag.most[0].partition}: {lag.most[0].records}"
     yield Fact("lag", f"at most {number(lag.records, 'record')} {where}{age}; {most}")
+
+
+def _losses(flow: FlowStatus) -> Iterator[Fact]:
+    """Report only what is near, or has happened."""
+    if flow.losses is None:
+        if flow.lag is not None:
+            yield Fact("losses", _NOT_ASKED, "yellow")
+        return
+    for deletion in flow.losses.deletions:
+        if deletion.near:
+            when = f"in {duration(deletion.seconds)}" if deletion.seconds else "now"
+            text = f"{flow.source} may delete records of {deletion.partition} that have not crossed {when}"
+            yield Fact("retention", text, "red")
+    for gap in flow.losses.gaps:
+        some = f"{gap.at_least} to {gap.at_most}" if gap.at_least < gap.at_most else f"{gap.at_most}"
+        text = f"{flow.source} has deleted {some} offsets of {gap.partition} before they crossed"
+        yield Fact("lost", text, "red" if gap.at_least else "yellow")
 
 
 def _groups(flow: FlowStatus) -> Iterator[Fact]:

@@ -140,7 +140,8 @@ LAGGING = {"MirrorPartitionStalled", "MirrorLagGrowing"}
 LOGINS = {"MirrorCertificateExpiring", "MirrorCertificateExpired", "MirrorLoginRefused"}
 VERDICTS = {"MirrorVerdictFailed", "MirrorVerdictStale"}
 EXPORTED = {"MirrorExporterAbsent", "MirrorNotAsked", "MirrorTopicMissing", "MirrorDrift", *VERDICTS, *LOGINS}
-EXPORTED |= {"MirrorPositionsOutdated"}
+RETENTION = {"MirrorRecordsLost", "MirrorRetentionNear"}
+EXPORTED |= {"MirrorPositionsOutdated", *RETENTION}
 DROPS = {"after": {"drop": {"type": "org.apache.kafka.connect.transforms.Filter"}}}
 
 
@@ -169,7 +170,7 @@ DROPS = {"after": {"drop": {"type": "org.apache.kafka.connect.transforms.Filter"
             {*EXPORTED, "MirrorGroupWithoutPosition"},
             id="records may be dropped",
         ),
-        pytest.param({"connectors": {"source": {"state": "paused"}}}, set(), id="paused on purpose"),
+        pytest.param({"connectors": {"source": {"state": "paused"}}}, RETENTION, id="paused on purpose"),
     ],
 )
 def test_the_exporter_adds_only_alerts_that_can_resolve(flow: dict[str, Any], names: set[str]) -> None:
@@ -189,6 +190,7 @@ def test_a_refused_login_silences_the_alerts_that_follow_from_it() -> None:
     assert {name for name, rule in with_exporter.items() if silenced not in rule["expr"]} == {
         *LOGINS,
         *VERDICTS,
+        *RETENTION,
         "MirrorDrift",
         "MirrorExporterAbsent",
         "MirrorGroupWithoutPosition",

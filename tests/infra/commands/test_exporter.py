@@ -50,7 +50,7 @@ def test_if_no_cluster_answers_the_exporter_serves_only_what_it_could_not_ask(st
         said = process.stderr.read()
     assert {name: value for name, value in found.items() if "timestamp" not in name} == {
         f"mirror_flow_unasked {what}": 1
-        for what in ("connectors", "heartbeatSeconds", "lag", "readAgain", "verdict", "logins", "drift")
+        for what in ("connectors", "heartbeatSeconds", "lag", "losses", "readAgain", "verdict", "logins", "drift")
     }  # fmt: skip
     assert probed == [200, 200], "an exporter that could ask nothing still says what it could not ask"
     assert said.count("could not be asked: test: ") >= 1

@@ -12,11 +12,13 @@ from kafka_replication.infra.operate.status.exporter import Newest
 from kafka_replication.infra.operate.status.facts import CertificateFacts, LoginFacts
 from kafka_replication.infra.operate.status.flow_status import (
     ConnectorStatus,
+    DeletionStatus,
     FlowStatus,
     GroupsStatus,
     GroupStatus,
     Kind,
     LagStatus,
+    LossesStatus,
     PartitionStatus,
     Reason,
     StackStatus,
@@ -59,6 +61,12 @@ def some_groups(*groups: GroupStatus) -> GroupsStatus:
     return GroupsStatus(groups=len(groups), records=sum(each.records for each in groups), most=groups)
 
 
+def some_losses(**given: Any) -> LossesStatus:
+    later = DeletionStatus(partition="orders-0", seconds=7_200, near=False)
+    nothing = {"near": 0, "at_least": 0, "at_most": 0, "deletions": (later,), "gaps": ()}
+    return LossesStatus(**{**nothing, **given})
+
+
 def a_status(**given: Any) -> FlowStatus:
     well = {
         "name": "orders",
@@ -71,6 +79,7 @@ def a_status(**given: Any) -> FlowStatus:
         "connectors": (a_connector(),),
         "heartbeat_seconds": 0.8,
         "lag": a_lag(),
+        "losses": some_losses(),
         "read_again": some_groups(GroupStatus(name="checkout-web", records=3)),
         "verdict": VerdictStatus(verdict=Verdict.PASS, time="2026-01-31T02:50:00+00:00", age_seconds=600, current=True),
         "logins": (a_login(),),

@@ -11,6 +11,7 @@ from kafka_replication.components.render.acls import flows_without_addresses
 from kafka_replication.components.topology.parsing import parse_topology
 from kafka_replication.infra.operate.status.exporter import DriftCounts, Newest, by_flow
 from kafka_replication.infra.operate.status.flow_status import (
+    DeletionStatus,
     FlowStatus,
     GroupStatus,
     Kind,
@@ -30,6 +31,7 @@ from tests.infra.operate.status.exported import (
     behind,
     scraped,
     some_groups,
+    some_losses,
     values,
 )
 
@@ -74,6 +76,17 @@ BEHIND = (behind("orders-0", 5, 3.5), behind("orders-1", 900, 1.0), behind("a-b-
 NO_POSITION = GroupStatus(name="checkout-new", records=0, without_position=("orders-0",))
 
 
+LOSING = some_losses(
+    near=1,
+    at_least=30,
+    at_most=45,
+    deletions=[
+        DeletionStatus(partition="orders-0", seconds=40, near=True),
+        DeletionStatus(partition="a-b-12", seconds=900, near=False),
+        DeletionStatus(partition="orders-1", seconds=901, near=False),
+    ],
+)
+
 NOT_TRIED = a_login(accepted=None, why="no answer", certificates=())
 #: Somebody changed two things of `orders` by hand.
 DRIFT = {"prod": {"orders": 2}}
@@ -92,6 +105,7 @@ def series_of(flow: FlowStatus, worst: int = 20) -> dict[str, float]:
 def test_every_known_fact_about_a_flow_has_a_series() -> None:
     status = a_status(
         lag=a_lag(BEHIND, missing=("useast.audit",)),
+        losses=LOSING,
         read_again=some_groups(GroupStatus(name="checkout-web", records=3), NO_POSITION),
         connectors=(a_connector(running_tasks=1, failures=("orders-source task 0: x",)),),
         could_fail_over=False,
@@ -103,6 +117,7 @@ def test_every_known_fact_about_a_flow_has_a_series() -> None:
         "mirror_flow_unasked connectors": 0,
         "mirror_flow_unasked heartbeatSeconds": 0,
         "mirror_flow_unasked lag": 0,
+        "mirror_flow_unasked losses": 0,
         "mirror_flow_unasked readAgain": 0,
         "mirror_flow_unasked verdict": 0,
         "mirror_flow_unasked logins": 0,
@@ -126,6 +141,11 @@ def test_every_known_fact_about_a_flow_has_a_series() -> None:
         "mirror_partition_lag_records 12 a-b": 40,
         "mirror_partition_lag_seconds 12 a-b": 2,
         "mirror_other_partitions_lag_records": 900,
+        "mirror_partitions_near_deletion": 1,
+        "mirror_partition_deletion_seconds 0 orders": 40,
+        "mirror_partition_deletion_seconds 12 a-b": 900,
+        "mirror_lost_offsets": 30,
+        "mirror_lost_offsets_at_most": 45,
         "mirror_groups": 2,
         "mirror_read_again_records": 3,
         "mirror_groups_without_position": 1,
@@ -163,7 +183,12 @@ def test_every_series_about_a_flow_carries_the_labels_of_the_flow() -> None:
         (
             {"lag": None},
             "lag",
-            ("mirror_lag", "mirror_partition", "mirror_missing", "mirror_source", "mirror_other_partitions"),
+            ("mirror_lag", "mirror_partitions_behind", "mirror_missing", "mirror_source", "mirror_other_partitions"),
+        ),
+        (
+            {"losses": None},
+            "losses",
+            ("mirror_partitions_near", "mirror_partition_deletion", "mirror_lost"),
         ),
         ({"logins": (NOT_TRIED,)}, "logins", ("mirror_login", "mirror_certificate")),
         ({"read_again": None}, "readAgain", ("mirror_read", "mirror_group", "mirror_other_groups")),
@@ -230,7 +255,7 @@ def test_the_number_of_series_does_not_grow_with_partitions_and_groups(many: int
     partitions = [behind(f"orders-{number}", number, number / 10) for number in range(many)]
     groups = [GroupStatus(name=f"checkout-{number}", records=number) for number in range(many)]
     found = series_of(a_status(lag=a_lag(partitions, of=many), read_again=some_groups(*groups)), worst=20)
-    assert len(found) == 4 * 20 + 34
+    assert len(found) == 4 * 20 + 39
     for total, one, others in (
         ("mirror_lag_records", "mirror_partition_lag_records ", "mirror_other_partitions_lag_records"),
         ("mirror_read_again_records", "mirror_group_read_again_records ", "mirror_other_groups_read_again_records"),

@@ -12,6 +12,7 @@ from kafka_replication.components.contract.parameters import FlowParameters
 from kafka_replication.components.contract.report import Verdict
 from kafka_replication.components.contract.temporary_states import TemporaryState
 from kafka_replication.components.kafka.connectors import Failure
+from kafka_replication.components.kafka.losses import Deletion, Gap
 from kafka_replication.components.kafka.positions import TopicPartition
 from kafka_replication.components.render.acls import flows_without_addresses
 from kafka_replication.components.render.job_parameters import flow_parameters
@@ -23,6 +24,7 @@ from kafka_replication.infra.operate.status.facts import (
     GroupFacts,
     Lag,
     LoginFacts,
+    Losses,
     NoAnswer,
     PartitionLag,
     Task,
@@ -77,6 +79,14 @@ def behind(records: int, seconds: int) -> Lag:
     return Lag(6, (PartitionLag(ORDERS, records, NOW_MS - seconds * 1000),))
 
 
+def losing(deletion: tuple[int, int] | None = None, gap: tuple[int, int] | None = None) -> Losses:
+    """A deletion, and when it is near, in ms from now; a gap of at least and at most so many offsets."""
+    deletions = {} if deletion is None else {ORDERS: Deletion(*(NOW_MS + later for later in deletion))}
+    return Losses(deletions, {} if gap is None else {ORDERS: Gap(*gap)})
+
+
+NEAR = "useast soon deletes records of orders-0 that have not crossed"
+LOST = "useast has deleted records of orders-0 that had not crossed"
 FAILED = Failure(
     0, "org.apache.kafka.connect.errors.ConnectException: no\n\tat line\nCaused by: java.io.IOException: x"
 )
@@ -110,6 +120,8 @@ BY_COMMAND = "`replicate failover` computes each group's position on uswest"
         pytest.param({"lag": Lag(0)}, "no topic on useast is selected", id="no topic selected"),
         pytest.param({"lag": Lag(6, missing_topics=("useast.orders",))}, NO_TOPIC, id="missing topic"),
         pytest.param({"lag": behind(5, 180)}, "a record that is 3 min old may not be on uswest yet", id="long lag"),
+        pytest.param({"losses": losing(deletion=(20_000, 0))}, NEAR, id="retention is near"),
+        pytest.param({"losses": losing(gap=(30, 45))}, LOST, id="retention was faster"),
         pytest.param({"groups": (GroupFacts("a", {ORDERS: None}),)}, NO_POSITION, id="no position"),
         pytest.param({"verdict": None}, "no validation was ever published", id="never proven"),
         pytest.param(
@@ -133,7 +145,7 @@ def test_each_problem_is_a_reason_against_a_failover(given: dict[str, Any], reas
     assert reasons(facts(**given)) == [("problem", reason)]
 
 
-@pytest.mark.parametrize("name", ["connectors", "heartbeat_ms", "lag", "groups", "verdict"])
+@pytest.mark.parametrize("name", ["connectors", "heartbeat_ms", "lag", "losses", "groups", "verdict"])
 def test_an_unknown_fact_is_a_reason_against_a_failover(name: str) -> None:
     found = facts(**{name: NoAnswer("Kafka cluster useast does not answer")})
     assert reasons(found) == [("unasked", "Kafka cluster useast does not answer")]
@@ -257,6 +269,47 @@ def test_an_announced_state_is_shown_with_who_and_until_when() -> None:
     assert f"orders-source PAUSED, 1 of 1 task running, {said}" in printed(flow_status(FLOW, found))
 
 
+@pytest.mark.parametrize(
+    ("losses", "line"),
+    [
+        pytest.param(
+            losing(deletion=(20_000, 0)),
+            "retention  useast may delete records of orders-0 that have not crossed in 20.0 s",
+            id="near",
+        ),
+        pytest.param(
+            losing(deletion=(-1, -9)),
+            "retention  useast may delete records of orders-0 that have not crossed now",
+            id="at any time",
+        ),
+        pytest.param(losing(deletion=(20_000, 1)), None, id="not near"),
+        pytest.param(
+            losing(gap=(30, 45)),
+            "lost       useast has deleted 30 to 45 offsets of orders-0 before they crossed",
+            id="lost",
+        ),
+        pytest.param(
+            losing(gap=(0, 45)),
+            "lost       useast has deleted 0 to 45 offsets of orders-0 before they crossed",
+            id="not certainly lost",
+        ),
+        pytest.param(NoAnswer("no"), "losses     could not be asked", id="not asked"),
+    ],
+)  # fmt: skip
+def test_what_retention_deletes_before_it_crosses_has_a_line(losses: Losses | NoAnswer, line: str | None) -> None:
+    lines = [
+        each
+        for each in printed(flow_status(FLOW, facts(losses=losses))).splitlines()
+        if "delete" in each or "losses" in each
+    ]
+    lines = [each for each in lines if not each.startswith("prod orders failover")]
+    assert lines == ([] if line is None else [f"prod orders {line}"])
+
+
+def test_a_loss_that_is_not_certain_prevents_no_failover() -> None:
+    assert reasons(facts(losses=losing(gap=(0, 45)))) == []
+
+
 def test_the_document_has_every_fact_under_its_key() -> None:
     (flow,) = document(flow_status(FLOW, facts())).document()["stacks"][0]["flows"]
     assert flow["couldFailOver"] is True
@@ -297,5 +350,5 @@ def test_a_flow_whose_cluster_address_is_unknown_could_not_fail_over() -> None:
     }
     (flow,) = flows_without_addresses(parse_topology(a_topology(clusters=clusters)))
     nothing = NoAnswer("the local stack does not run")
-    found = flow_status(flow_parameters(flow), FlowFacts(0, nothing, nothing, nothing, nothing, nothing))
+    found = flow_status(flow_parameters(flow), FlowFacts(0, nothing, nothing, nothing, nothing, nothing, nothing))
     assert not found.could_fail_over

@@ -1,0 +1,74 @@
+"""What a flow loses of a partition: the source deletes records that have not crossed. Pure.
+
+Kafka deletes whole segments from the start of a log, each when its newest record is older than `retention.ms`.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from kafka_replication.components.kafka.connectors import BEHIND_SECONDS
+from kafka_replication.components.kafka.mirror_records import OffsetSync
+from kafka_replication.components.kafka.record_identity import NO_TIMESTAMP
+from kafka_replication.components.kafka.topic_sync import TopicSetting
+
+#: A warning when this part of the retention is left for the first record that has not crossed.
+_NEAR = 1 / 4
+
+
+class Retention(NamedTuple):
+    """How a topic deletes records by itself; None where it does not."""
+
+    ms: int | None
+    bytes: int | None
+
+    @classmethod
+    def of(cls, settings: Mapping[str, TopicSetting]) -> "Retention":
+        """Return the retention in a topic's settings. A topic that is only compacted deletes nothing by age or size."""
+        policy = settings["cleanup.policy"].value or ""
+        ms, size = (int(settings[name].value or -1) for name in ("retention.ms", "retention.bytes"))
+        deletes = "delete" in policy.split(",")
+        return cls(ms if deletes and ms >= 0 else None, size if deletes and size >= 0 else None)
+
+
+class Deletion(NamedTuple):
+    """The source deletes the first record that has not crossed at `at_ms` or later; `near` is when to warn."""
+
+    at_ms: int
+    near_ms: int
+
+
+def deletion(oldest_ms: int, retention: Retention) -> Deletion | None:
+    """Return when the source deletes a record with this timestamp by age at the earliest; None if it never does.
+
+    Connectors commit their offsets once a minute, so a younger record may have crossed.
+    """
+    if retention.ms is None or oldest_ms == NO_TIMESTAMP:
+        return None
+    near = max(round((1 - _NEAR) * retention.ms), BEHIND_SECONDS * 1000)
+    return Deletion(oldest_ms + retention.ms, oldest_ms + near)
+
+
+class Gap(NamedTuple):
+    """How many offsets the source deleted before they crossed. They held no more records than that."""
+
+    at_least: int
+    at_most: int
+
+
+def gap(
+    source_start: int, position: int, newest: OffsetSync | None, target_end: int | None, retention: Retention
+) -> Gap | None:
+    """Return what the source has deleted from `position` on; None if it still holds the record there.
+
+    The offsets after that of the newest sync have copies after that of the sync, so those that the target has no room
+    for are missing. `target_end` was read after `source_start`. Where records live less than two minutes, or only
+    applications delete them, a position that is up to a minute old says nothing for certain.
+    """
+    if source_start <= position:
+        return None
+    lasting = retention.bytes is not None or (retention.ms or 0) > BEHIND_SECONDS * 1000
+    least, most = 0, source_start - position
+    if lasting and newest is not None and target_end is not None and target_end > newest.downstream:
+        copied = target_end - newest.downstream - 1
+        least = source_start - newest.upstream - 1 - copied
+    return Gap(min(max(0, least), most), most)

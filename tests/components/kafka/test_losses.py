@@ -1,0 +1,69 @@
+"""What retention deletes before it crosses: when to warn, and how many offsets are gone for certain."""
+
+import pytest
+
+from kafka_replication.components.kafka.losses import Deletion, Gap, Retention, deletion, gap
+from kafka_replication.components.kafka.mirror_records import OffsetSync
+from kafka_replication.components.kafka.topic_sync import TopicSetting
+
+HOUR_MS = 3_600_000
+HOUR = Retention(HOUR_MS, None)
+
+
+@pytest.mark.parametrize(
+    ("policy", "ms", "size", "retention"),
+    [
+        pytest.param("delete", "3600000", "-1", HOUR, id="by age"),
+        pytest.param("compact,delete", "3600000", "500", Retention(HOUR_MS, 500), id="compacted, and by age and size"),
+        pytest.param("compact", "3600000", "500", Retention(None, None), id="compacted only"),
+        pytest.param("delete", "-1", "-1", Retention(None, None), id="kept for ever"),
+    ],
+)
+def test_a_topic_deletes_records_only_as_its_settings_say(
+    policy: str, ms: str, size: str, retention: Retention
+) -> None:
+    texts = {"cleanup.policy": policy, "retention.ms": ms, "retention.bytes": size}
+    assert Retention.of({name: TopicSetting(text, "DEFAULT_CONFIG") for name, text in texts.items()}) == retention
+
+
+@pytest.mark.parametrize(
+    ("written_ms", "retention", "expected"),
+    [
+        pytest.param(1_000, HOUR, Deletion(1_000 + HOUR_MS, 1_000 + HOUR_MS * 3 // 4), id="after three quarters"),
+        pytest.param(1_000, Retention(60_000, None), Deletion(61_000, 121_000), id="never before two minutes"),
+        pytest.param(1_000, Retention(None, 500), None, id="not by age"),
+        pytest.param(-1, HOUR, None, id="a record without a timestamp"),
+    ],
+)
+def test_a_record_is_near_its_deletion_in_the_last_quarter_of_its_retention(
+    written_ms: int, retention: Retention, expected: Deletion | None
+) -> None:
+    assert deletion(written_ms, retention) == expected
+
+
+@pytest.mark.parametrize(
+    ("start", "position", "newest", "target_end", "retention", "expected"),
+    [
+        pytest.param(50, 50, OffsetSync(49, 49), 50, HOUR, None, id="the next record is still there"),
+        pytest.param(80, 50, OffsetSync(49, 49), 50, HOUR, Gap(30, 30), id="all since the sync are missing"),
+        pytest.param(80, 50, OffsetSync(39, 20), 31, HOUR, Gap(30, 30), id="a sync from before the position"),
+        pytest.param(80, 50, OffsetSync(49, 49), 70, HOUR, Gap(10, 30), id="some may have crossed since"),
+        pytest.param(80, 50, OffsetSync(39, 20), 25, HOUR, Gap(30, 30), id="offsets without a record before it"),
+        pytest.param(80, 50, OffsetSync(49, 49), 500, HOUR, Gap(0, 30), id="all may have crossed since"),
+        pytest.param(80, 50, None, 50, HOUR, Gap(0, 30), id="without a sync"),
+        pytest.param(80, 50, OffsetSync(49, 49), None, HOUR, Gap(0, 30), id="without a remote topic"),
+        pytest.param(80, 50, OffsetSync(49, 49), 49, HOUR, Gap(0, 30), id="the target lost the record of the sync"),
+        pytest.param(80, 50, OffsetSync(49, 49), 50, Retention(60_000, None), Gap(0, 30), id="records live a minute"),
+        pytest.param(80, 50, OffsetSync(49, 49), 50, Retention(None, None), Gap(0, 30), id="applications delete them"),
+        pytest.param(80, 50, OffsetSync(49, 49), 50, Retention(None, 500), Gap(30, 30), id="deleted by size"),
+    ],
+)  # fmt: skip
+def test_only_offsets_that_the_target_has_no_room_for_are_lost_for_certain(
+    start: int,
+    position: int,
+    newest: OffsetSync | None,
+    target_end: int | None,
+    retention: Retention,
+    expected: Gap | None,
+) -> None:
+    assert gap(start, position, newest, target_end, retention) == expected

@@ -1,0 +1,93 @@
+"""What is asked about records that a source deletes before they cross, and of which partitions."""
+
+from collections.abc import Collection, Iterable
+from typing import Any, cast
+
+import pytest
+
+from kafka_replication.components.clients.reader import KafkaReader
+from kafka_replication.components.contract.parameters import FlowParameters
+from kafka_replication.components.kafka.losses import Deletion, Gap
+from kafka_replication.components.kafka.mirror_records import Checkpoints, OffsetSync
+from kafka_replication.components.kafka.offset_syncs import SyncHistory
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.components.kafka.topic_sync import TopicSetting
+from kafka_replication.components.render.job_parameters import flow_parameters
+from kafka_replication.infra.operate.status.facts import Lag, Losses, PartitionLag
+from kafka_replication.infra.operate.status.kafka_facts import OnSource, OnTarget, losses
+from tests.builders import a_resolved_flow
+
+DAY_MS = 86_400_000
+FLOW = flow_parameters(a_resolved_flow())
+ORDERS, BILLS = TopicPartition("orders", 0), TopicPartition("bills", 0)
+
+
+class Source:
+    """Keeps every topic for a day, and notes which ones it was asked about."""
+
+    def __init__(self) -> None:
+        self.asked: set[str] = set()
+
+    def settings(self, topics: Collection[str]) -> dict[str, dict[str, TopicSetting]]:
+        self.asked |= set(topics)
+        texts = {"cleanup.policy": "delete", "retention.ms": str(DAY_MS), "retention.bytes": "-1"}
+        return {topic: {name: TopicSetting(text, "") for name, text in texts.items()} for topic in topics}
+
+
+class Target:
+    def ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """Return the ends of the partitions that exist."""
+        return {partition: {TopicPartition("useast.orders", 0): 70}[partition] for partition in partitions}
+
+
+def losing(
+    *behind: PartitionLag, stored: dict[TopicPartition, int] | None = None, flow: FlowParameters = FLOW
+) -> tuple[Losses, set[str]]:
+    """What is lost of two topics that begin at offset 80, where an offset sync says that `orders` had got to 50, and
+    the topics that were asked about."""
+    source = Source()
+    logs = {ORDERS: OffsetRange(80, 100), BILLS: OffsetRange(80, 100)}
+    on_target = OnTarget(frozenset({"useast.orders"}), stored or {}, Checkpoints(), {}, {})
+    found = losses(
+        flow,
+        cast(KafkaReader, source),
+        cast(KafkaReader, Target()),
+        OnSource(logs, {}),
+        on_target,
+        {ORDERS: SyncHistory((OffsetSync(49, 49),))},
+        Lag(2, behind),
+    )
+    return found, source.asked
+
+
+def test_a_flow_that_keeps_up_asks_for_no_settings() -> None:
+    assert losing(stored={ORDERS: 95, BILLS: 79}) == (Losses(), set())
+
+
+def test_the_first_record_that_waits_in_a_partition_decides_when_it_is_deleted() -> None:
+    waiting = PartitionLag(BILLS, 20, 1_000, 80)
+    assert losing(waiting, stored={ORDERS: 95}) == (
+        Losses({BILLS: Deletion(1_000 + DAY_MS, 1_000 + DAY_MS * 3 // 4)}),
+        {"bills"},
+    )
+
+
+def test_what_the_source_has_deleted_is_counted_by_the_room_on_the_target() -> None:
+    assert losing() == (Losses(gaps={ORDERS: Gap(10, 30)}), {"orders"})
+
+
+def test_a_remote_topic_that_does_not_exist_leaves_the_loss_uncertain() -> None:
+    found, _ = losing(stored={ORDERS: 95, BILLS: 60})
+    assert found == Losses(gaps={BILLS: Gap(0, 19)})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param({"transformed": True}, id="transforms drop records"),
+        pytest.param({"guard": {"filter": "from-uswest", "mark": "from-useast"}}, id="a guard drops records"),
+    ],
+)
+def test_deleted_records_of_a_flow_that_drops_some_may_be_those(change: dict[str, Any]) -> None:
+    flow = FlowParameters.model_validate(FLOW.document() | change)
+    assert losing(flow=flow) == (Losses(), set())
