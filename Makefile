@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup demo quick slow test check format bench alerts monitoring drills schema reference site dist image image-bench model faults properties matrix lock touched-stacks review environments promote drift
+.PHONY: help setup demo quick slow test check format bench alerts monitoring drills keeper schema reference site dist image image-bench model faults properties matrix lock touched-stacks review environments promote drift
 
 # Recipes read these, ENVIRONMENT, TO, STACKS, FAULTS, MONITORING, SIZE and those of `matrix` as environment
 # variables, so that neither make nor a shell runs what a value contains.
@@ -33,6 +33,7 @@ help:
 	@echo "make monitoring  make faults on running flows and print which alerts a real Prometheus raises"
 	@echo "make matrix  try supported versions: STRIMZI=CLONE KAFKA='4.2.0 4.3.1' PYTHONS=… PULUMI=… SPARK=…"
 	@echo "make drills  fail over and back each shape of flow on the local stack, adopt plain YAML under traffic, and count"
+	@echo "make keeper  kill keepers under traffic, lose sources beside them, and measure their positions"
 	@echo "make model   look for a wrong verdict in 10,000 random histories each of partitions, flows and pairs"
 	@echo "make faults  make faults on running flows and print what the validation says of each: FAULTS='--only acl'"
 
@@ -86,6 +87,10 @@ bench: $(READY)
 drills: $(READY)
 	REPLICATE_LOCAL=.local/drills $(BIN)/python -m tests.bench.drills
 	REPLICATE_LOCAL=.local/adoption $(BIN)/python -m tests.bench.adoption
+
+keeper: $(READY)
+	REPLICATE_LOCAL=.local/keeper $(BIN)/python -m tests.bench.keeper_kills
+	REPLICATE_LOCAL=.local/keeper $(BIN)/python -m tests.bench.keeper_disaster
 
 alerts: $(READY)
 	$(BIN)/python -m tests.bench.alerts

@@ -63,12 +63,12 @@ class Drills:
 
     def call(self, verb: str, flow: str, *options: str) -> "subprocess.CompletedProcess[str]":
         """Run a command as a user does."""
-        words = self._words(verb, flow, *options)
+        words = self.words(verb, flow, *options)
         return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=COMMAND_SECONDS, check=False)
 
     def kill_at(self, step: str, verb: str, flow: str, *options: str) -> bool:
         """Run a command, and kill it with SIGKILL once it prints the text; False if it ended without printing it."""
-        words = self._words(verb, flow, *options)
+        words = self.words(verb, flow, *options)
         environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
         with subprocess.Popen(words, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None
@@ -79,9 +79,10 @@ class Drills:
         print(f"{verb} ended with {process.returncode} before `{step}`", flush=True)
         return False
 
-    def _words(self, verb: str, flow: str, *options: str) -> list[str]:
+    def words(self, verb: str, *options: str) -> list[str]:
+        """The command line of a command for this stack."""
         code = "from kafka_replication.infra.commands.app import main; main()"
-        named = [verb, self.deployed.settings.stack, flow, *options, "--stacks", str(self.deployed.settings.stacks)]
+        named = [verb, self.deployed.settings.stack, *options, "--stacks", str(self.deployed.settings.stacks)]
         return [sys.executable, "-c", code, *named]
 
 
