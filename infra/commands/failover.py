@@ -54,13 +54,18 @@ def failover(
     lift_fence: Annotated[
         bool, typer.Option("--lift-fence", help="Allow the writes that `--fence` denied, and move no groups.")
     ] = False,
+    switch: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Also stop the applications in this file, and start them on the target."),
+    ] = None,
     dry_run: DryRun = False,
     as_json: Json = False,
     wait_seconds: WaitSeconds = 180,
 ) -> None:
     """Move consumer groups to the target: each continues at exactly the record that it had reached on the source.
 
-    It does not stop or start consumers or producers, and leaves running groups alone. It computes the positions from
+    It does not stop or start consumers or producers, except those of `--switch`, and leaves running groups alone. It
+    computes the positions from
     the records of both clusters. If a precondition is not met, it changes nothing. It does not ask for confirmation.
     Except with `disaster`, it stops the checkpoint connector, which could move a group back. If it is interrupted, run
     it again.
@@ -85,6 +90,8 @@ def failover(
     for given, option in ((fence, "--fence"), (lift_fence, "--lift-fence")):
         if given and mode != "planned":
             raise typer.BadParameter("only `--mode planned` has a fence.", param_hint=option)
+    if switch is not None and (as_json or lift_fence):
+        raise typer.BadParameter("it cannot be given with `--json` or `--lift-fence`.", param_hint="--switch")
     if fence and lift_fence:
         raise typer.BadParameter("it cannot be given with `--fence`.", param_hint="--lift-fence")
     # They load clients of Kubernetes and Kafka, which takes longer than TAB may.
@@ -95,6 +102,7 @@ def failover(
     from kafka_replication.infra.operate.move.failover_plan import refuse_unsuited
     from kafka_replication.infra.operate.move.fence import FencedFailover, lift_only
     from kafka_replication.infra.operate.move.run import MoveCall
+    from kafka_replication.infra.operate.switch.switch import Switch
 
     call = MoveCall(
         out, err, who(), groups or (), dry_run, as_json, wait_seconds, watch_seconds, max_lag, mode=Mode(mode)
@@ -106,12 +114,11 @@ def failover(
             lift_only(call, chosen)
             return
         refuse_unsuited(chosen.parameters, call.mode)
-        if mode == "disaster":
-            DisasterFailover(call, chosen).run()
-        elif fence:
-            FencedFailover(call, chosen).run()
+        operation = DisasterFailover if mode == "disaster" else FencedFailover if fence else Failover
+        if switch is None:
+            operation(call, chosen).run()
         else:
-            Failover(call, chosen).run()
+            Switch(call, chosen, operation, switch).run()
 
 
 def failback(

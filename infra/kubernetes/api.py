@@ -215,6 +215,14 @@ class KubernetesApi:
         status = self._asked(f"/apis/{version}/subjectaccessreviews", version, "SubjectAccessReview", spec)
         return bool(status.get("allowed", False))
 
+    def may(self, verb: str, group: str, resource: str, namespace: str, name: str) -> bool:
+        """Whether the client's own user may do this; `name` is "" for a whole collection."""
+        place = {"verb": verb, "group": group, "resource": resource, "namespace": namespace, "name": name}
+        version = "authorization.k8s.io/v1"
+        path = f"/apis/{version}/selfsubjectaccessreviews"
+        status = self._asked(path, version, "SelfSubjectAccessReview", {"resourceAttributes": place})
+        return bool(status.get("allowed", False))
+
     def is_namespaced(self, api_version: str, kind: str) -> bool:
         return self._plural(api_version, kind)[1]
 

@@ -439,7 +439,7 @@ class DisasterFailover(Operation[GroupPlan]):
         with call.progress("failing over") as say:
             self.commit(plan.positions, say)
         call.done(f"{number(len(plan.positions), 'position')} committed on {flow.target.alias}")
-        for line in next_steps(flow, Mode.DISASTER, consumed_topics(flow, self.facts)):
+        for line in next_steps(flow, Mode.DISASTER, call.not_switched(consumed_topics(flow, self.facts))):
             call.say(line)
         stop = f"`replicate stop {self.stack} {flow.name}`"
         call.say(f"Before {flow.source.alias} comes back, stop the flow, so that no connector moves a group: {stop}")

@@ -6,6 +6,7 @@ Until the first offset is committed, everything is undone if the source moved.
 import contextlib
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from types import MappingProxyType
 
@@ -53,12 +54,16 @@ class Failover(Operation[GroupPlan]):
         call = self.call
         if self.planned and call.max_lag and not call.dry_run:
             self.wait_until_replicated(call.max_lag, say)
+        if call.dry_run and call.stopped_producers:
+            stops = Precondition("producers", f"the switch stops {call.stopped_producers}", met=None)
+            return self.look_once(0, call.max_lag, say, stops)
         seconds = call.watch_seconds if self.planned else 0
         return self.look_once(seconds, call.max_lag if call.dry_run else 0, say)
 
     def look_once(self, seconds: float, max_lag: int, say: Say, fence: Precondition | None = None) -> GroupPlan:
         """Look while the source is watched for this long, and plan."""
-        self.facts = look(self.opened, self.call.groups, seconds, say, self.since)
+        facts = look(self.opened, self.call.groups, seconds, say, self.since)
+        self.facts = replace(facts, groups=self.call.without_switched(facts.groups))
         return plan(self.flow, self.call.mode, self.facts, time.time_ns() // 1_000_000, max_lag, fence)
 
     def wait_until_replicated(self, max_lag: int, say: Say) -> None:
@@ -90,7 +95,7 @@ class Failover(Operation[GroupPlan]):
             call.say(POINT_OF_NO_RETURN)
             self.commit(plan.positions, say)
         call.done(f"{number(len(plan.positions), 'position')} committed on {target} and read back")
-        for line in next_steps(self.flow, self.call.mode, topics_of(plan.positions)):
+        for line in next_steps(self.flow, self.call.mode, call.not_switched(topics_of(plan.positions))):
             call.say(line)
         resume = f"`replicate resume {self.stack} {self.flow.name}`"
         if self.planned:

@@ -288,6 +288,8 @@ def refuse_unsuited(flow: FlowParameters, mode: Mode) -> None:
 
 def next_steps(flow: FlowParameters, mode: Mode, groups: Mapping[str, Iterable[str]]) -> Iterator[str]:
     """Say what to start, and where; `groups` are the source's topics by group."""
+    if not groups:
+        return
     policy = flow.replication_policy
     yield f"Start the consumers on {flow.target.alias}: {flow.target.bootstrap_servers}"
     for group, consumed in groups.items():

@@ -19,7 +19,7 @@ from kafka_replication.components.clients.reader import KafkaReader
 from kafka_replication.components.contract.problems import RefusedError
 from kafka_replication.components.contract.wording import number
 from kafka_replication.infra.operate.flow_access import FlowAccess
-from kafka_replication.infra.operate.move.facts import CheckedPlan, GroupPlan, Mode, NewPosition, Precondition
+from kafka_replication.infra.operate.move.facts import CheckedPlan, Group, GroupPlan, Mode, NewPosition, Precondition
 from kafka_replication.infra.operate.move.groups import Direction, commit_positions
 from kafka_replication.infra.operate.move.rights import commit_rights
 from kafka_replication.infra.operate.move.source_only import SourceOnly, export
@@ -47,6 +47,19 @@ class MoveCall:
     max_lag: int = 0
     export: Path | None = None
     mode: Mode = Mode.PLANNED
+    #: Groups that a switch stops before positions are committed, and starts afterwards on the other side.
+    switched: frozenset[str] = frozenset()
+    #: The producers that it also stops before, in words.
+    stopped_producers: str = ""
+
+    def without_switched(self, groups: Iterable[Group]) -> tuple[Group, ...]:
+        """Return the groups; in a dry run, as they are on the source once a switch has stopped its own."""
+        idle = self.switched if self.dry_run else ()
+        return tuple(replace(group, members_on_source=0) if group.name in idle else group for group in groups)
+
+    def not_switched(self, topics: Mapping[str, list[str]]) -> dict[str, list[str]]:
+        """Return the topics of the groups that the user moves."""
+        return {group: consumed for group, consumed in topics.items() if group not in self.switched}
 
     def say(self, text: str) -> None:
         if not self.as_json:
@@ -97,7 +110,21 @@ class Operation(ABC, Generic[PlanT]):
 
     def with_rights(self, plan: PlanT) -> PlanT:
         """Return the plan with preconditions about the rights that it needs. Raises NoAnswerError."""
-        return replace(plan, preconditions=(*plan.preconditions, *self.rights(plan)))
+        return replace(plan, preconditions=(*plan.preconditions, *self.rights(plan), *self._switched(plan)))
+
+    def _switched(self, plan: PlanT) -> Iterator[Precondition]:
+        """Yield why the groups that a switch moves cannot go on."""
+        if not isinstance(plan, GroupPlan):
+            return
+        moved = {position.group for position in plan.positions}
+        alone = {left.group: left.why for left in plan.left_alone}
+        for group in sorted(self.call.switched - moved):
+            if group in alone:
+                yield Precondition("switch", f"{group} cannot move: {alone[group]}", met=False)
+            else:
+                start = "it starts at the offset that it has there, or else at its `auto.offset.reset`"
+                disaster = self.call.mode is Mode.DISASTER
+                yield Precondition("switch", f"no position for {group}: {start}", met=None if disaster else False)
 
     def rights(self, plan: PlanT) -> Iterator[Precondition]:
         """Yield whether the logins may do what the plan needs. Raises NoAnswerError."""
