@@ -5,6 +5,7 @@ May be imported by anything; imports nothing of ours but the rules of Kafka and 
 """
 
 import json
+import operator
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Literal, NamedTuple, TypeAlias
@@ -45,12 +46,14 @@ class KeptPosition(DocumentPart):
 class Look(DocumentPart):
     """The end of a look at all groups: their offsets were asked for after `at_ms` (ms since 1970, the keeper's clock),
     and after every checkpoint at an offset before `checkpoints` had been written. Each group had then committed what
-    its newest record says; where it has none, nothing is known.
+    its newest record says; where it has none, nothing is known. In a pair, the positions take the other half's offset
+    syncs before `syncs` into account; not written while there are none.
     """
 
     version: Literal[1] = VERSION
     at_ms: _Offset
     checkpoints: _Offset
+    syncs: Annotated[_Offset, Field(exclude_if=operator.not_)] = 0
 
 
 class _Key(DocumentPart):

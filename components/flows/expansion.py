@@ -15,7 +15,6 @@ from kafka_replication.components.topology.model import (
     FromSourceToTarget,
     MirrorMaker2,
     MirrorSource,
-    OffsetSyncs,
     OnKubernetes,
     PrefixlessPair,
     Replication,
@@ -175,8 +174,7 @@ def _half(pair: PrefixlessPair, source: str, target: str) -> Flow:
         policy=Policy.IDENTITY,
         sync_group_offsets=False,
         loop_guard=True,
-        # Both sides write to the topic, so an offset of one side means nothing on the other.
-        offset_syncs=OffsetSyncs(enabled=False),
+        offset_syncs=pair.offset_syncs,
         namespace=NamespaceChoice(
             create=pair.create_namespaces, labels=pair.namespace_labels, annotations=pair.namespace_annotations
         ),

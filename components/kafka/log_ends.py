@@ -58,6 +58,11 @@ class EndHistory:
             del self.ends[1 : ENDS // 2 : 2]
         return not lost
 
+    def cap(self, target: int) -> None:
+        """Let no ends say more than this end of the target."""
+        at = bisect_right(self.ends, target, key=lambda ends: ends.target)
+        self.ends[at:] = [ends._replace(target=target) for ends in self.ends[at : at + 1]]
+
     def before(self, committed: int) -> Ends:
         """Return the newest ends for a group at this offset of the source; if all are later, the beginning of both."""
         at = bisect_right(self.ends, committed, key=lambda ends: ends.source)

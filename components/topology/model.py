@@ -189,6 +189,9 @@ class PrefixlessPair(Delivery):
     between: tuple[str, str] = Field(description="Aliases of the two clusters.")
     topics: Topics
     topics_exclude: TopicsExclude = ()
+    offset_syncs: OffsetSyncs = setting(
+        OffsetSyncs(enabled=False), "How each half maps offsets; `replicate keep` needs it."
+    )
     create_namespaces: bool = setting(True, "Create the namespaces of both halves.")
     namespace_labels: OwnLabels = Field(default_factory=dict, description="More labels of both namespaces.")
     namespace_annotations: OwnLabels = Field(default_factory=dict, description="More annotations of both namespaces.")

@@ -28,9 +28,9 @@ def keep(
     ] = 1,
 ) -> None:
     """Keep the positions of all consumer groups, for the day when the source is lost. It asks both clusters for the
-    ends of their logs and for the groups' offsets, reads no records, and writes to the target where each group would
-    continue. `replicate failover --mode disaster` then needs nothing of the source, and its groups read again
-    only what they consumed in the last seconds.
+    ends of their logs and for the groups' offsets, and writes to the target where each group would continue. Only in a
+    prefixless pair it also reads records. `replicate failover --mode disaster` then needs nothing of the source, and
+    its groups read again only what they consumed in the last seconds.
 
     The positions of FLOW are in the topic FLOW.positions.internal, which it creates. The connectors' user needs the
     ACLs that `replicate acls --keeper` prints. Only one keeper of a stack can write; a second one ends the first. It

@@ -15,6 +15,7 @@ from kafka_replication.components.contract.parameters import ClusterParameters, 
 from kafka_replication.components.contract.problems import CannotRunError
 from kafka_replication.components.flows.resolved import ResolvedFlow
 from kafka_replication.components.kafka.replication_policy import Side
+from kafka_replication.components.render.acls import flows_without_addresses
 from kafka_replication.components.render.job_parameters import connector_login
 from kafka_replication.infra.kubernetes.api import KubernetesApi
 from kafka_replication.infra.operate.connectors.operator import cluster_of
@@ -44,6 +45,12 @@ class FlowAccess:
     def api(self) -> KubernetesApi:
         """Return the flow's cluster, to look at it."""
         return self.stack.kubernetes.within(QUICK)
+
+    def reverse_flows(self) -> list[ResolvedFlow]:
+        """Return the topology's flows from the target to the source, of any stack, without addresses."""
+        ends = (self.flow.settings.target, self.flow.settings.source)
+        flows = flows_without_addresses(self.stack.settings.topology)
+        return [flow for flow in flows if (flow.settings.source, flow.settings.target) == ends]
 
     def objects(self) -> Objects:
         """Return what Kubernetes reports about the flow."""

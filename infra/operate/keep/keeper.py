@@ -2,7 +2,7 @@
 them when the source is lost.
 
 A look asks for the ends of both logs and for the groups' offsets, and reads no records. `components.kafka.log_ends`
-says why these are enough.
+says why these are enough, and `components.kafka.copied_back` what a pair needs besides.
 """
 
 import time
@@ -29,22 +29,27 @@ from kafka_replication.components.contract.wording import agreeing, named, numbe
 from kafka_replication.components.kafka.log_ends import EndHistory, Ends
 from kafka_replication.components.kafka.positions import CommittedOffset, TopicPartition
 from kafka_replication.infra.operate.flow_access import FlowAccess
+from kafka_replication.infra.operate.keep.other_half import OtherHalf, syncs_of_other_half
 from kafka_replication.infra.operate.status.facts import NoAnswer
 from kafka_replication.infra.stack.session import OpenStack
 
 #: Writes records to the topic, all or none.
 Write: TypeAlias = Callable[[Iterable[tuple[bytes, bytes | None]]], None]
 
+_CHECKPOINT = "so MirrorMaker's checkpoint counts there"
+_BEGINNING = "so it would begin at the start of the log"
+
 
 @dataclass(frozen=True)
 class Kept:
     """What a look saw: `positions` by group and source partition. `void` partitions lost the end of their log on the
-    target. `note` says why a flow is not kept.
+    target. `note` says why a flow is not kept; `instead`, what counts where nothing is known.
     """
 
     positions: Mapping[PositionKey, KeptPosition]
     void: tuple[TopicPartition, ...] = ()
     note: str = ""
+    instead: str = _CHECKPOINT
 
     @property
     def text(self) -> str:
@@ -55,11 +60,10 @@ class Kept:
         if self.void:
             lost = "lost the end of its log, or was created again, on the target, so earlier positions are void"
             parts.append(f"{named(self.void)} {lost}")
-        early = [key for key, at in self.positions.items() if at.committed and not at.source_end]
+        early = [key for key, at in self.positions.items() if at.committed and not (at.source_end and at.offset)]
         if early:
             places = named([f"{key.group} in {key.partition}" for key in early])
-            counts = "so MirrorMaker's checkpoint counts there"
-            parts.append(f"{places} {agreeing(len(early), '[is|are] before every end that was seen')}, {counts}")
+            parts.append(f"{places} {agreeing(len(early), '[is|are] before every end that was seen')}, {self.instead}")
         return "; ".join(parts)
 
 
@@ -68,20 +72,28 @@ class FlowKeeper:
     """The positions of one flow."""
 
     flow: FlowParameters
+    #: Of a flow that is half of a pair.
+    other_half: OtherHalf | None = None
     #: What the topic holds.
     _published: Mapping[PositionKey, KeptPosition] = field(default_factory=dict)
     _history: dict[TopicPartition, EndHistory] = field(default_factory=dict)
     _topic_ids: Mapping[str, str] = field(default_factory=dict)
+    #: In a pair, also of the source's topics.
+    _source_ids: Mapping[str, str] = field(default_factory=dict)
     #: Partitions whose published positions are void, until others are written.
     _void: dict[TopicPartition, None] = field(default_factory=dict)
 
     def begin(self, flow: FlowParameters, before: KeptPositions) -> None:
         """Continue from what the topic holds. Also after a failed look, which may have written its records or not."""
         self.flow, self._published = flow, before.positions
+        if self.other_half is not None and before.look is not None:
+            self.other_half.continue_at(before.look.syncs)
 
     def look(self, source: KafkaReader, target: KafkaReader, write: Write) -> Kept:
         """Look once, and write what has changed. Raises NoAnswerError and CannotRunError; nothing is written then."""
-        flow, remote = self.flow, self.flow.replication_policy.remote_partition
+        flow, remote, other = self.flow, self.flow.replication_policy.remote_partition, self.other_half
+        if other is not None:
+            other.read_syncs({"source": source, "target": target})
         there = target.topics()
         checkpoints = self._end_of_checkpoints(target)
         partitions = source.partitions(flow.replicated(source.topics()))
@@ -94,19 +106,51 @@ class FlowKeeper:
         # The order of these three is what the positions rest on.
         on_target = target.ends(map(remote, partitions))
         on_source = source.ends(partitions)
-        at_ms = time.time_ns() // 1_000_000
-        commits = source.commits(flow.group_selection.of([*source.groups(), *source.other_groups()]))
         ends = {partition: Ends(on_source[partition], on_target[remote(partition)]) for partition in partitions}
+        if other is not None:
+            self._look_at_other_half(other, source, target, ends, ids)
+        at_ms = time.time_ns() // 1_000_000
+        groups = [*source.groups(), *source.other_groups()]
+        commits = source.commits(flow.group_selection.of(groups) if flow.groups else groups)
         self._void |= dict.fromkeys(self._add(ends, ids))
         positions = self._positions(commits, ids)
         changed = {key: position for key, position in positions.items() if self._published.get(key) != position}
         gone: dict[PositionKey, None] = dict.fromkeys(key for key in self._published if key not in positions)
-        look = Look(at_ms=at_ms, checkpoints=checkpoints)
+        look = Look(at_ms=at_ms, checkpoints=checkpoints, syncs=0 if other is None else other.read)
         records = [position_record(flow.name, *item) for item in {**changed, **gone}.items()]
         write([*records, look_record(flow.name, look)])
-        kept = Kept(positions, tuple(self._void))
+        kept = Kept(positions, tuple(self._void), instead=_CHECKPOINT if other is None else _BEGINNING)
         self._published, self._void = positions, {}
         return kept
+
+    def _look_at_other_half(
+        self,
+        other: OtherHalf,
+        source: KafkaReader,
+        target: KafkaReader,
+        ends: Mapping[TopicPartition, Ends],
+        ids: Mapping[str, str],
+    ) -> None:
+        source_ids = source.topic_ids({partition.topic for partition in ends})
+        earlier: dict[TopicPartition, list[Ends]] = {}
+        for (_, partition), position in self._published.items():
+            if ids.get(partition.topic) == position.topic_id:
+                earlier.setdefault(partition, []).append(Ends(position.committed, position.offset))
+        anew = []
+        for partition, newest in ends.items():
+            topic, seen = partition.topic, earlier.get(partition, [])
+            if partition in self._history:
+                seen = [*seen, self._history[partition].ends[-1]]
+                made_anew = (self._topic_ids.get(topic), self._source_ids.get(topic)) != (
+                    ids[topic],
+                    source_ids.get(topic),
+                )
+            else:
+                made_anew = False
+            if made_anew or any(newest.source < ends.source or newest.target < ends.target for ends in seen):
+                anew.append(partition)
+        other.look(target, ends, earlier, anew)
+        self._source_ids = source_ids
 
     def _end_of_checkpoints(self, target: KafkaReader) -> int:
         """Return the end of the checkpoints' topic, which has one partition; 0 if there is none."""
@@ -150,10 +194,12 @@ class FlowKeeper:
                 if topic not in ids or partition not in self._history:
                     continue
                 ends, key = self._history[partition].before(commit.offset), PositionKey(group, partition)
+                if self.other_half is not None:
+                    ends = ends._replace(target=min(ends.target, self.other_half.before(partition, commit.offset)))
                 before = self._published.get(key)
                 # A group that has moved to the target commits nothing on the source any more. If producers moved, too,
                 # and the topic has the same name there, its end is no longer that of the source's records.
-                stays = topic == partition.topic and partition not in self._void
+                stays = topic == partition.topic and partition not in self._void and self.other_half is None
                 if (
                     before is not None
                     and (before.committed, before.metadata, before.topic_id) == (*commit, ids[topic])
@@ -196,14 +242,17 @@ class StackKeeper:
                 yield flow.name, NoAnswer(str(error))
 
     def _look_at_flow(self, opened: FlowAccess) -> Kept:
-        flow = opened.parameters
+        flow, other = opened.parameters, None
         if flow.guard is not None:
-            return Kept({}, note="its groups have no kept positions, because it is half of a pair")
+            syncs = syncs_of_other_half(opened)
+            if isinstance(syncs, str):
+                return Kept({}, note=f"its groups have no kept positions: {syncs}")
+            other = OtherHalf(syncs, flow.guard.mark)
         readers, topic = opened.readers(), positions_topic(flow.name)
         if (writer := self._begun.get(flow.name)) is None:
             # From here on no other keeper writes, so what the topic holds stays true.
             writer = opened.topic_writer(topic)
-            keeper = self._flows.setdefault(flow.name, FlowKeeper(flow))
+            keeper = self._flows.setdefault(flow.name, FlowKeeper(flow, other))
             keeper.begin(flow, kept_positions(flow.name, readers["target"].records(topic)))
             self._begun[flow.name] = writer
         return self._flows[flow.name].look(readers["source"], readers["target"], writer.write)

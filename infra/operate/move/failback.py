@@ -11,7 +11,6 @@ from kafka_replication.components.kafka.exact_positions import NotProvenError
 from kafka_replication.components.kafka.positions import TopicPartition
 from kafka_replication.components.kafka.replication_policy import Policy
 from kafka_replication.components.kafka.return_positions import PartitionBack, positions_back
-from kafka_replication.components.render.acls import flows_without_addresses
 from kafka_replication.infra.operate.flow_access import FlowAccess
 from kafka_replication.infra.operate.move.facts import (
     Bound,
@@ -196,13 +195,6 @@ def look_back(opened: FlowAccess, names: Sequence[str], say: Say) -> FailbackFac
     return FailbackFacts(groups, positions, own_records, alone, unknown)
 
 
-def reverse_flows(opened: FlowAccess) -> list[str]:
-    """Return the names of the stack's flows from the target to the source."""
-    ends = (opened.flow.settings.target, opened.flow.settings.source)
-    flows = flows_without_addresses(opened.stack.settings.topology, None)
-    return [flow.name for flow in flows if (flow.settings.source, flow.settings.target) == ends]
-
-
 def read_positions_back(
     flow: FlowParameters,
     source: KafkaReader,
@@ -268,7 +260,7 @@ class Failback(Operation[GroupPlan]):
     def look(self, say: Say) -> GroupPlan:
         self.facts = look_back(self.opened, self.call.groups, say)
         self.denied = visible_fence(self.opened)
-        return plan_back(self.flow, self.facts, reverse_flows(self.opened), self.denied)
+        return plan_back(self.flow, self.facts, [flow.name for flow in self.opened.reverse_flows()], self.denied)
 
     def rights(self, plan: GroupPlan) -> Iterator[Precondition]:
         yield from super().rights(plan)

@@ -20,7 +20,7 @@ from kafka_replication.infra.operate.connectors.changes import ConnectorPlace, S
 from kafka_replication.infra.operate.connectors.operator import disown, read_live
 from kafka_replication.infra.operate.flow_access import FlowAccess
 from kafka_replication.infra.operate.move.facts import CheckedPlan, Precondition, unproven
-from kafka_replication.infra.operate.move.failback import Failback, on_one_side, refuse_unsuited_back, reverse_flows
+from kafka_replication.infra.operate.move.failback import Failback, on_one_side, refuse_unsuited_back
 from kafka_replication.infra.operate.move.fence import lift, not_seen, owners_on
 from kafka_replication.infra.operate.move.groups import FAILBACK
 from kafka_replication.infra.operate.move.rights import lift_rights
@@ -268,7 +268,7 @@ class FlowBack(Operation[FlowBackPlan]):
 
 def fail_back(call: MoveCall, opened: FlowAccess) -> None:
     """Move groups back, or with the policy `identity` set where the flow back begins. Raises RefusedError."""
-    refuse_unsuited_back(opened.parameters, reverse_flows(opened))
+    refuse_unsuited_back(opened.parameters, [flow.name for flow in opened.reverse_flows()])
     if opened.parameters.policy is Policy.IDENTITY:
         FlowBack(call, opened).run()
     else:

@@ -21,7 +21,7 @@ def problem_of(pair: dict[str, Any], target: str = "uswest") -> tuple[str, str]:
 @pytest.mark.parametrize(
     ("key", "remedy"),
     [
-        ("offset.lag.max", "remove it; a pair has no `offsetSyncs.lagMax`."),
+        ("offset.lag.max", "remove it; set `offsetSyncs.lagMax` of the pair."),
         ("replication.policy.class", "remove it; a pair has no `policy`."),
         ("replication.policy.separator", "remove it; set `separator` of the pair."),
         ("source.cluster.alias", "remove it; set `between` of the pair."),

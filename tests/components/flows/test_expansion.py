@@ -55,7 +55,8 @@ def test_only_the_first_part_of_a_split_has_heartbeats() -> None:
 def test_a_problem_of_a_half_or_part_is_reported_at_its_path_in_the_file() -> None:
     (half, _), (fast, _) = expanded(**a_pair()), expanded(**a_split())
     assert half.where("target") == "replications.ledger.between"
-    assert half.where("offsetSyncs.enabled") == "replications.ledger.kind"
+    assert half.where("offsetSyncs.enabled") == "replications.ledger.offsetSyncs.enabled"
+    assert half.where("policy") == "replications.ledger.kind"
     assert half.where("connectors.checkpoint") == "replications.ledger.kind"
     assert half.where("namespace.create") == "replications.ledger.createNamespaces"
     assert half.where("connectors.source.config") == "replications.ledger.connectors.source.config"
