@@ -96,6 +96,14 @@ LOST_OFFSETS = ExportedSeries(
     "Offsets that the source has deleted before they crossed, at least; 0 again once the flow has passed over them.",
 )
 LOST_OFFSETS_AT_MOST = ExportedSeries("mirror_lost_offsets_at_most", "Upper bound of mirror_lost_offsets.")
+RECREATED_TOPICS = ExportedSeries(
+    "mirror_recreated_topics",
+    "Topics of the flow that the cluster created again since the newest published validation, or the exporter's start.",
+    ("cluster",),
+)
+CUT_PARTITIONS = ExportedSeries(
+    "mirror_cut_partitions", "Partitions of the flow whose log on the cluster is shorter than it was.", ("cluster",)
+)
 GROUPS = ExportedSeries("mirror_groups", "Consumer groups with committed offsets on the flow's topics.")
 READ_AGAIN = ExportedSeries(
     "mirror_read_again_records", ("Upper bound of the records that would be read again after a failover.")

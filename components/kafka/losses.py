@@ -1,13 +1,15 @@
-"""What a flow loses of a partition: the source deletes records that have not crossed. Pure.
+"""What a flow loses: the source deletes records that have not crossed, or a log is replaced. Pure.
 
 Kafka deletes whole segments from the start of a log, each when its newest record is older than `retention.ms`.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kafka_replication.components.kafka.connectors import BEHIND_SECONDS
 from kafka_replication.components.kafka.mirror_records import OffsetSync
+from kafka_replication.components.kafka.positions import TopicPartition
 from kafka_replication.components.kafka.record_identity import NO_TIMESTAMP
 from kafka_replication.components.kafka.topic_sync import TopicSetting
 
@@ -72,3 +74,39 @@ def gap(
         copied = target_end - newest.downstream - 1
         least = source_start - newest.upstream - 1 - copied
     return Gap(min(max(0, least), most), most)
+
+
+class Replaced(NamedTuple):
+    """Topics that were deleted and created again, and partitions of others whose log is shorter than it was."""
+
+    recreated: tuple[str, ...] = ()
+    cut: tuple[TopicPartition, ...] = ()
+
+
+@dataclass
+class LogMemory:
+    """What earlier looks saw of one side of a flow: the first id of each topic, and how far each log reached."""
+
+    ids: dict[str, str] = field(default_factory=dict)
+    ends: dict[tuple[str, int], int] = field(default_factory=dict)
+
+    def look(
+        self,
+        ids: Mapping[str, str],
+        ends: Mapping[TopicPartition, int],
+        proven: Mapping[str, str],
+        reached: Mapping[TopicPartition, int],
+    ) -> Replaced:
+        """Return what was replaced, and remember what is there. `proven` has the ids that a validation has judged,
+        which count instead of earlier ones. Every log was at least as long as in `reached`, read before `ends`.
+        """
+        self.ids |= proven
+        recreated = tuple(sorted(topic for topic in ids if self.ids.setdefault(topic, ids[topic]) != ids[topic]))
+        cut = []
+        for partition, end in sorted(ends.items()):
+            key = ids.get(partition.topic, ""), partition.partition
+            seen = self.ends.get(key, 0)
+            if partition.topic not in recreated and end < max(seen, reached.get(partition, 0)):
+                cut.append(partition)
+            self.ends[key] = max(seen, end)
+        return Replaced(recreated, tuple(cut))

@@ -1,6 +1,7 @@
 """The rules of a flow for Prometheus: the alerts of `alerts.yaml`, with the values of the flow."""
 
 import functools
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -40,7 +41,7 @@ class Alert:
 
     name: str
     severity: str
-    minutes: int
+    minutes: int | str
     expression: str
     summary: str
     meaning: str
@@ -88,7 +89,7 @@ def _rule(
     return {
         "alert": alert.name,
         "expr": expression,
-        "for": f"{alert.minutes}m",
+        "for": f"{filled(str(alert.minutes))}m",
         "labels": {
             "severity": alert.severity,
             "stack": values["stack"],
@@ -123,6 +124,7 @@ def _values(flow: ResolvedFlow, flows: Sequence[ResolvedFlow], stack: str) -> di
         "lag_seconds": lag_seconds,
         # Offsets are committed with a delay, so a flow that keeps up can seem this far behind.
         "most_lag_seconds": lag_seconds + BEHIND_SECONDS if lag_seconds is not None and unchanged else None,
+        "discovery_minutes": math.ceil(settings.intervals.refresh_topics_seconds / 60) + 1,
         "read_again": settings.objectives.read_again,
         "behind_seconds": BEHIND_SECONDS,
         "proof_hours": PROOF_HOURS,

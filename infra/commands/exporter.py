@@ -83,11 +83,12 @@ def exporter(
 def _take(rounds: "Iterator[Sequence[OpenStack]]", newest: "Newest") -> None:
     """Serve each look, and print why something could not be asked, unless the previous look already printed it."""
     from kafka_replication.infra.operate.status.exporter import changed_by_hand, not_asked
-    from kafka_replication.infra.operate.status.look import look
+    from kafka_replication.infra.operate.status.look import Memories, look
 
     printed: set[str] = set()
+    memories: Memories = {}
     for stacks in rounds:
-        document = look(stacks, listed=None)
+        document = look(stacks, listed=None, memories=memories)
         reasons = {f"{status.stack}: {reason}" for status in document.stacks for reason in not_asked(status)}
         drift = {}
         for stack in stacks:

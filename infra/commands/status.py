@@ -46,7 +46,7 @@ def status(
     Example: `replicate status prod-us-west-2`
     """
     # It loads clients of Kubernetes and Kafka, which takes longer than TAB may.
-    from kafka_replication.infra.operate.status.look import look, opened, rounds
+    from kafka_replication.infra.operate.status.look import Memories, look, opened, rounds
 
     def read() -> list[OpenStack]:
         chosen = [OpenStack(read_settings(name, project.stacks)) for name in stacks or stack_names(project.stacks)]
@@ -64,8 +64,9 @@ def status(
             document = look(chosen)
         _print(document, as_json)
         raise typer.Exit(document.exit_code)
+    memories: Memories = {}
     for chosen in rounds(read, every_seconds):
-        document = look(chosen)
+        document = look(chosen, memories=memories)
         if out.is_terminal:
             out.clear()
         _print(document, as_json, one_line=True)

@@ -174,6 +174,12 @@ _TROUBLES = {
     "retention overtook the flow half an hour ago": Trouble(
         {_of(series.LOST_OFFSETS): f"0x{_MINUTES - 40} 30 0x38"}, "MirrorRecordsLost", value="30"
     ),
+    "a topic was created again": Trouble(
+        {_of(series.RECREATED_TOPICS): _always(1)}, "MirrorTopicRecreated", (("cluster", "useast"),), value="1"
+    ),
+    "a log lost its end and grew again": Trouble(
+        {_of(series.CUT_PARTITIONS): f"0x{_MINUTES - 40} 2 0x38"}, "MirrorLogCut", (("cluster", "useast"),), value="2"
+    ),
     "the keeper ended": Trouble({_of(series.KEPT_AGE): _always(400)}, "MirrorPositionsOutdated", value="6m 40s"),
     "the keeper looks": Trouble({_of(series.KEPT_AGE): _always(20)}),
     "a group has no position": Trouble(

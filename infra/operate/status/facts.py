@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from kafka_replication.components.contract.report import Verdict
+from kafka_replication.components.contract.report import TopicIds, Verdict
 from kafka_replication.components.contract.temporary_states import TemporaryState
 from kafka_replication.components.kafka.connectors import ConnectorRole, Failure
-from kafka_replication.components.kafka.losses import Deletion, Gap
+from kafka_replication.components.kafka.losses import Deletion, Gap, Replaced
 from kafka_replication.components.kafka.positions import TopicPartition
 
 
@@ -95,10 +95,13 @@ class Lag:
 
 @dataclass(frozen=True)
 class Losses:
-    """When the source deletes what has not crossed, and what it has deleted already, by partition of the source."""
+    """When the source deletes what has not crossed, and what it has deleted already, by partition of the source; and
+    what was replaced, by cluster.
+    """
 
     deletions: Mapping[TopicPartition, Deletion] = field(default_factory=dict)
     gaps: Mapping[TopicPartition, Gap] = field(default_factory=dict)
+    replaced: Mapping[str, Replaced] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -119,12 +122,15 @@ class GroupFacts:
 
 @dataclass(frozen=True)
 class VerdictFacts:
-    """The newest published verdict; `current` if it judged the declared model and accepted nothing else than now."""
+    """The newest published verdict; `current` if it judged the declared model and accepted nothing else than now.
+    `topic_ids` are those of the topics that it judged.
+    """
 
     verdict: Verdict
     at: datetime
     current: bool
     failed_checks: tuple[str, ...] = ()
+    topic_ids: TopicIds = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

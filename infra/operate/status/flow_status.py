@@ -7,7 +7,7 @@ from enum import StrEnum
 from kafka_replication.components.contract.parameters import DocumentPart, FlowParameters, Shape
 from kafka_replication.components.contract.published_verdict import PROOF_HOURS
 from kafka_replication.components.contract.report import Verdict
-from kafka_replication.components.contract.wording import named
+from kafka_replication.components.contract.wording import agreeing, named
 from kafka_replication.components.kafka.connectors import BEHIND_SECONDS
 from kafka_replication.infra.operate.status.facts import (
     FlowFacts,
@@ -87,6 +87,14 @@ class GapStatus(DocumentPart):
     at_most: int
 
 
+class ReplacedStatus(DocumentPart):
+    """Topics of a cluster that were created again, and partitions whose log lost its end."""
+
+    cluster: str
+    recreated: tuple[str, ...]
+    cut: tuple[str, ...]
+
+
 class LossesStatus(DocumentPart):
     """`near` counts the partitions near a deletion; `deletions` begins with the first ones to come, `gaps` with the
     largest.
@@ -97,6 +105,7 @@ class LossesStatus(DocumentPart):
     at_most: int
     deletions: tuple[DeletionStatus, ...]
     gaps: tuple[GapStatus, ...]
+    replaced: tuple[ReplacedStatus, ...] = ()
 
 
 class GroupStatus(DocumentPart):
@@ -284,7 +293,11 @@ def _of_lag(flow: FlowParameters, facts: FlowFacts) -> Reasons:
     if not facts.lag.partitions:
         yield Kind.PROBLEM, f"no topic on {flow.source.alias} is selected"
     for topic in facts.lag.missing_topics:
-        yield Kind.PROBLEM, f"{topic} does not exist on {flow.target.alias}"
+        every = duration(flow.refresh_topics_seconds)
+        yield (
+            Kind.PROBLEM,
+            f"{topic} does not exist on {flow.target.alias}; the flow looks for new topics every {every}",
+        )
     seconds = _oldest_seconds(facts, facts.lag)
     if flow.transformed and facts.lag.behind:
         yield Kind.UNASKED, "the flow's own transforms may have dropped the newest records of the source"
@@ -302,6 +315,13 @@ def _of_losses(flow: FlowParameters, facts: FlowFacts) -> Reasons:
     near = [partition for partition, at in sorted(facts.losses.deletions.items()) if at.near_ms <= facts.now_ms]
     if near:
         yield Kind.PROBLEM, f"{flow.source.alias} soon deletes records of {named(near)} that have not crossed"
+    for alias, replaced in facts.losses.replaced.items():
+        if replaced.recreated:
+            were = agreeing(len(replaced.recreated), "[was|were]")
+            yield Kind.PROBLEM, f"{named(replaced.recreated)} on {alias} {were} deleted and created again"
+        if replaced.cut:
+            how = agreeing(len(replaced.cut), "lost the end of [its log, or was|their logs, or were] created again")
+            yield Kind.PROBLEM, f"{named(replaced.cut)} on {alias} {how}"
 
 
 def _of_groups(flow: FlowParameters, facts: FlowFacts) -> Reasons:
@@ -406,6 +426,10 @@ def _losses(facts: FlowFacts, losses: Losses, listed: int | None) -> LossesStatu
         gaps=tuple(
             GapStatus(partition=str(partition), at_least=gap.at_least, at_most=gap.at_most)
             for partition, gap in gaps[:listed]
+        ),
+        replaced=tuple(
+            ReplacedStatus(cluster=alias, recreated=replaced.recreated, cut=tuple(map(str, replaced.cut)))
+            for alias, replaced in losses.replaced.items()
         ),
     )
 

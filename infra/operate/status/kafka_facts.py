@@ -7,9 +7,10 @@ from kafka_replication.components.clients.reader import KafkaReader
 from kafka_replication.components.clients.streams import KafkaRecord
 from kafka_replication.components.contract.kept_positions import kept_positions, positions_topic
 from kafka_replication.components.contract.parameters import FlowParameters
+from kafka_replication.components.contract.report import TopicIds
 from kafka_replication.components.flows.naming import storage_topic_name
 from kafka_replication.components.flows.resolved import ResolvedFlow
-from kafka_replication.components.kafka.losses import Gap, Retention, deletion, gap
+from kafka_replication.components.kafka.losses import Gap, LogMemory, Replaced, Retention, deletion, gap
 from kafka_replication.components.kafka.mirror_records import (
     Checkpoints,
     heartbeat,
@@ -25,6 +26,7 @@ from kafka_replication.components.kafka.offset_syncs import (
     sync_histories,
 )
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.components.kafka.replication_policy import Side
 from kafka_replication.components.topology.model import ExactlyOnce
 from kafka_replication.infra.operate.connectors.changes import connector_places
 from kafka_replication.infra.operate.status.facts import GroupFacts, Lag, Losses, PartitionLag
@@ -174,6 +176,34 @@ def losses(
         {partition: found for partition, found in deletions.items() if found is not None},
         {partition: found for partition, found in gaps.items() if found is not None},
     )
+
+
+def replaced(
+    parameters: FlowParameters,
+    readers: Mapping[Side, KafkaReader],
+    on_source: OnSource,
+    on_target: OnTarget,
+    syncs: Syncs,
+    proven: TopicIds,
+    memories: Mapping[Side, LogMemory],
+) -> dict[str, Replaced]:
+    """Return which topics and logs were replaced, by cluster: since they were proven, or since an earlier look."""
+    remote = parameters.replication_policy.remote_partition
+    newest = {partition: history.latest for partition, history in syncs.items() if history.latest is not None}
+    ends: Mapping[Side, Mapping[TopicPartition, int]] = {
+        "source": {partition: log.end for partition, log in on_source.logs.items()},
+        "target": on_target.ends,
+    }
+    reached: Mapping[Side, Mapping[TopicPartition, int]] = {
+        "source": known_positions(on_target.offsets, syncs),
+        "target": {remote(partition): sync.downstream + 1 for partition, sync in newest.items()},
+    }
+    aliases: dict[Side, str] = {"source": parameters.source.alias, "target": parameters.target.alias}
+    found = {}
+    for side, alias in aliases.items():
+        ids = readers[side].topic_ids({partition.topic for partition in ends[side]})
+        found[alias] = memories[side].look(ids, ends[side], proven.get(alias, {}), reached[side])
+    return found
 
 
 def group_facts(

@@ -11,6 +11,7 @@ from kafka_replication.components.contract.published_verdict import (
     config_map_name,
     entries,
     read_history,
+    read_topic_ids,
     read_verdict,
 )
 from kafka_replication.components.contract.report import Verdict
@@ -117,7 +118,7 @@ def verdict_facts(flow: ResolvedFlow, objects: Objects) -> VerdictFacts | NoAnsw
     failed = tuple(check.name for check in published.checks if check.verdict is not Verdict.PASS)
     accepted = {acceptance.finding for acceptance in flow.settings.validation.accept}
     current = published.digest == flow_digest(flow) and published.accepted <= accepted
-    return VerdictFacts(published.verdict, at, current, failed)
+    return VerdictFacts(published.verdict, at, current, failed, read_topic_ids(entries(live)))
 
 
 def verdict_references(flows: Iterable[ResolvedFlow]) -> list[Reference]:

@@ -7,12 +7,12 @@ connectors' logins are tried, and their certificates read; for a client certific
 import gc
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from cryptography import x509
 
@@ -27,7 +27,9 @@ from kafka_replication.components.contract.parameters import (
 )
 from kafka_replication.components.contract.parameters import CredentialReference as CredentialReference
 from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.contract.report import TopicIds
 from kafka_replication.components.flows.resolved import ResolvedFlow
+from kafka_replication.components.kafka.losses import LogMemory
 from kafka_replication.components.kafka.replication_policy import SIDES, Side
 from kafka_replication.components.render.job_parameters import connector_login, flow_parameters
 from kafka_replication.components.topology.clusters import Cluster, SecretPattern
@@ -39,6 +41,7 @@ from kafka_replication.infra.operate.status.facts import (
     LoginFacts,
     Losses,
     NoAnswer,
+    VerdictFacts,
 )
 from kafka_replication.infra.operate.status.flow_status import (
     LISTED,
@@ -56,6 +59,7 @@ from kafka_replication.infra.operate.status.kafka_facts import (
     read_source,
     read_syncs,
     read_target,
+    replaced,
 )
 from kafka_replication.infra.operate.status.kubernetes_facts import (
     Objects,
@@ -126,13 +130,19 @@ _PURPOSE = Purpose("The command asks both clusters of a flow with the login of t
 T = TypeVar("T")
 
 
-def look(stacks: Sequence[OpenStack], listed: int | None = LISTED) -> StatusDocument:
+#: What earlier looks saw of both sides of each flow, by stack and flow.
+Memories: TypeAlias = dict[tuple[str, str], Mapping[Side, LogMemory]]
+
+
+def look(stacks: Sequence[OpenStack], listed: int | None = LISTED, memories: Memories | None = None) -> StatusDocument:
     """Return the status of every flow. The stacks are asked in parallel; `listed` limits the partitions and groups of
-    each flow (None: all). Whatever does not answer is part of the status.
+    each flow (None: all). Whatever does not answer is part of the status. `memories` are those of earlier looks, and
+    get what this one sees.
     """
+    seen = {} if memories is None else memories
     asked_at = datetime.now(UTC).isoformat(timespec="seconds")
     with ThreadPoolExecutor(max(1, len(stacks))) as pool:
-        statuses = tuple(pool.map(lambda stack: _look_at_stack(stack, listed), stacks))
+        statuses = tuple(pool.map(lambda stack: _look_at_stack(stack, listed, seen), stacks))
     return StatusDocument(asked_at=asked_at, stacks=statuses)
 
 
@@ -157,7 +167,7 @@ def opened(stacks: Sequence[OpenStack]) -> Iterator[Sequence[OpenStack]]:
         yield stacks
 
 
-def _look_at_stack(stack: OpenStack, listed: int | None) -> StackStatus:
+def _look_at_stack(stack: OpenStack, listed: int | None, memories: Memories) -> StackStatus:
     try:
         flows, api = stack.flows, stack.kubernetes
     except CannotRunError as error:
@@ -166,7 +176,11 @@ def _look_at_stack(stack: OpenStack, listed: int | None) -> StackStatus:
     with ThreadPoolExecutor(_THREADS) as pool:
         objects = read_objects(api.within(QUICK), needed_objects(flows), pool)
         readers = Readers(stack, unreachable(objects))
-        looks = [pool.submit(_look_at_flow, flow, objects, readers, listed) for flow in flows]
+        remembered = [memories.setdefault((stack.name, flow.name), _nothing_seen()) for flow in flows]
+        looks = [
+            pool.submit(_look_at_flow, flow, objects, readers, listed, memory)
+            for flow, memory in zip(flows, remembered, strict=True)
+        ]
         return StackStatus(stack=stack.name, flows=tuple(status.result() for status in looks))
 
 
@@ -197,18 +211,26 @@ class Readers:
             raise NoAnswerError(f"Kafka cluster {cluster.alias}: {error.what} ({error.where})") from None
 
 
-def _look_at_flow(flow: ResolvedFlow, objects: Objects, readers: Readers, listed: int | None) -> FlowStatus:
+def _nothing_seen() -> Mapping[Side, LogMemory]:
+    return {side: LogMemory() for side in SIDES}
+
+
+def _look_at_flow(
+    flow: ResolvedFlow, objects: Objects, readers: Readers, listed: int | None, memory: Mapping[Side, LogMemory]
+) -> FlowStatus:
     parameters = readers.stack.parameters(flow)
     beat = answer(lambda: heartbeat_ms(parameters, readers.of(parameters.target)))
     kept = answer(lambda: kept_ms(parameters, readers.of(parameters.target)))
-    lag_facts, losing, groups = _positions(flow, parameters, readers)
+    verdict = verdict_facts(flow, objects)
+    proven = verdict.topic_ids if isinstance(verdict, VerdictFacts) and verdict.current else {}
+    lag_facts, losing, groups = _positions(flow, parameters, readers, proven, memory)
     facts = FlowFacts(
         time.time_ns() // 1_000_000,
         connector_facts(flow, objects),
         beat,
         lag_facts,
         groups,
-        verdict_facts(flow, objects),
+        verdict,
         losing,
         tuple(_login(flow, side, readers) for side in SIDES),
         None if isinstance(kept, NoAnswer) else kept,
@@ -224,26 +246,34 @@ def _login(flow: ResolvedFlow, side: Side, readers: Readers) -> LoginFacts:
 
 
 def _positions(
-    flow: ResolvedFlow, parameters: FlowParameters, readers: Readers
+    flow: ResolvedFlow,
+    parameters: FlowParameters,
+    readers: Readers,
+    proven: TopicIds,
+    memory: Mapping[Side, LogMemory],
 ) -> tuple[Lag | NoAnswer, Losses | NoAnswer, tuple[GroupFacts, ...] | NoAnswer]:
     """Return lag, losses and groups, which need data from both clusters."""
-    on_target = answer(lambda: read_target(flow, parameters, readers.of(parameters.target)))
     side = parameters.source if parameters.offset_syncs.cluster == "source" else parameters.target
+    # Before the ends of the logs that they are about.
     syncs = answer(lambda: read_syncs(parameters, readers.of(side)))
+    on_target = answer(lambda: read_target(flow, parameters, readers.of(parameters.target)))
     on_source = answer(lambda: read_source(flow, parameters, readers.of(parameters.source)))
     if isinstance(on_target, NoAnswer) or isinstance(syncs, NoAnswer) or isinstance(on_source, NoAnswer):
-        facts = (on_target, syncs, on_source)
+        facts = (syncs, on_target, on_source)
         missing = dict.fromkeys(fact.reason for fact in facts if isinstance(fact, NoAnswer))
         nothing = NoAnswer(next(iter(missing)), tuple(missing)[1:])
         return nothing, nothing, nothing
     source, target = readers.of(parameters.source), readers.of(parameters.target)
     behind = answer(lambda: lag(flow, parameters, source, on_source, on_target, syncs))
-    losing: Losses | NoAnswer
     if isinstance(behind, NoAnswer):
-        losing = behind
-    else:
-        losing = answer(lambda: losses(parameters, source, target, on_source, on_target, syncs, behind))
-    return behind, losing, group_facts(parameters, on_source, on_target, syncs)
+        return behind, behind, group_facts(parameters, on_source, on_target, syncs)
+
+    def losing() -> Losses:
+        found = losses(parameters, source, target, on_source, on_target, syncs, behind)
+        sides: Mapping[Side, KafkaReader] = {"source": source, "target": target}
+        return replace(found, replaced=replaced(parameters, sides, on_source, on_target, syncs, proven, memory))
+
+    return behind, answer(losing), group_facts(parameters, on_source, on_target, syncs)
 
 
 def answer(ask: Callable[[], T]) -> T | NoAnswer:

@@ -2,8 +2,9 @@
 
 import pytest
 
-from kafka_replication.components.kafka.losses import Deletion, Gap, Retention, deletion, gap
+from kafka_replication.components.kafka.losses import Deletion, Gap, LogMemory, Replaced, Retention, deletion, gap
 from kafka_replication.components.kafka.mirror_records import OffsetSync
+from kafka_replication.components.kafka.positions import TopicPartition
 from kafka_replication.components.kafka.topic_sync import TopicSetting
 
 HOUR_MS = 3_600_000
@@ -67,3 +68,32 @@ def test_only_offsets_that_the_target_has_no_room_for_are_lost_for_certain(
     expected: Gap | None,
 ) -> None:
     assert gap(start, position, newest, target_end, retention) == expected
+
+
+P, Q = TopicPartition("orders", 0), TopicPartition("bills", 0)
+IDS = {"orders": "a", "bills": "b"}
+ANEW = {**IDS, "orders": "c"}
+
+
+@pytest.mark.parametrize(
+    ("looks", "proven", "expected"),
+    [
+        pytest.param([(IDS, 70, 0), (IDS, 75, 70)], {}, Replaced(), id="logs grow"),
+        pytest.param([(ANEW, 3, 0)], {}, Replaced(), id="the first look knows nothing"),
+        pytest.param([(IDS, 70, 0), (ANEW, 80, 0)], {}, Replaced(("orders",)), id="created again since a look"),
+        pytest.param([(IDS, 7, 0), (ANEW, 3, 0), (ANEW, 9, 5)], {}, Replaced(("orders",)), id="and looked at again"),
+        pytest.param([(ANEW, 80, 0)], {"orders": "a"}, Replaced(("orders",)), id="created again since it was proven"),
+        pytest.param([(IDS, 70, 0), (ANEW, 3, 0)], {"orders": "c"}, Replaced(), id="proven since"),
+        pytest.param([(IDS, 70, 0), (IDS, 60, 0)], {}, Replaced((), (P,)), id="shorter than at a look"),
+        pytest.param([(IDS, 70, 0), (IDS, 60, 0), (IDS, 65, 0)], {}, Replaced((), (P,)), id="and growing again"),
+        pytest.param([(IDS, 70, 0), (IDS, 60, 0), (IDS, 70, 0)], {}, Replaced(), id="grown again"),
+        pytest.param([(IDS, 70, 71)], {}, Replaced((), (P,)), id="shorter than the records that are known of it"),
+        pytest.param([(IDS, 70, 70)], {}, Replaced(), id="as long as they say"),
+    ],
+)  # fmt: skip
+def test_a_replaced_topic_or_log_is_found_by_what_was_there_before(
+    looks: list[tuple[dict[str, str], int, int]], proven: dict[str, str], expected: Replaced
+) -> None:
+    memory = LogMemory()
+    found = [memory.look(ids, {P: end, Q: 5}, proven, {P: reached}) for ids, end, reached in looks]
+    assert found[-1] == expected

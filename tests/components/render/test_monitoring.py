@@ -140,8 +140,8 @@ LAGGING = {"MirrorPartitionStalled", "MirrorLagGrowing"}
 LOGINS = {"MirrorCertificateExpiring", "MirrorCertificateExpired", "MirrorLoginRefused"}
 VERDICTS = {"MirrorVerdictFailed", "MirrorVerdictStale"}
 EXPORTED = {"MirrorExporterAbsent", "MirrorNotAsked", "MirrorTopicMissing", "MirrorDrift", *VERDICTS, *LOGINS}
-RETENTION = {"MirrorRecordsLost", "MirrorRetentionNear"}
-EXPORTED |= {"MirrorPositionsOutdated", *RETENTION}
+LOSSES = {"MirrorLogCut", "MirrorRecordsLost", "MirrorRetentionNear", "MirrorTopicRecreated"}
+EXPORTED |= {"MirrorPositionsOutdated", *LOSSES}
 DROPS = {"after": {"drop": {"type": "org.apache.kafka.connect.transforms.Filter"}}}
 
 
@@ -170,7 +170,7 @@ DROPS = {"after": {"drop": {"type": "org.apache.kafka.connect.transforms.Filter"
             {*EXPORTED, "MirrorGroupWithoutPosition"},
             id="records may be dropped",
         ),
-        pytest.param({"connectors": {"source": {"state": "paused"}}}, RETENTION, id="paused on purpose"),
+        pytest.param({"connectors": {"source": {"state": "paused"}}}, LOSSES, id="paused on purpose"),
     ],
 )
 def test_the_exporter_adds_only_alerts_that_can_resolve(flow: dict[str, Any], names: set[str]) -> None:
@@ -182,6 +182,11 @@ def test_the_lag_alert_adds_the_time_between_offset_commits_to_the_objective() -
     assert 'max(mirror_lag_seconds{stack="prod",flow="orders"}) > 150' in asked["MirrorLagHigh"]["expr"]
 
 
+def test_a_missing_topic_raises_an_alert_a_minute_after_it_should_have_been_found() -> None:
+    asked = rules(monitoring={"exporter": True}, intervals={"refreshTopicsSeconds": 90})
+    assert asked["MirrorTopicMissing"]["for"] == "3m"
+
+
 def test_a_refused_login_silences_the_alerts_that_follow_from_it() -> None:
     """Only the exporter sees a refused login, so without it nothing may be silenced."""
     silenced = 'unless on () max(mirror_login_refused{stack="prod",flow="orders"}) > 0'
@@ -190,7 +195,7 @@ def test_a_refused_login_silences_the_alerts_that_follow_from_it() -> None:
     assert {name for name, rule in with_exporter.items() if silenced not in rule["expr"]} == {
         *LOGINS,
         *VERDICTS,
-        *RETENTION,
+        *LOSSES,
         "MirrorDrift",
         "MirrorExporterAbsent",
         "MirrorGroupWithoutPosition",

@@ -21,6 +21,7 @@ from kafka_replication.infra.operate.status.flow_status import (
     LossesStatus,
     PartitionStatus,
     Reason,
+    ReplacedStatus,
     StackStatus,
     StatusDocument,
     VerdictStatus,
@@ -64,6 +65,7 @@ def some_groups(*groups: GroupStatus) -> GroupsStatus:
 def some_losses(**given: Any) -> LossesStatus:
     later = DeletionStatus(partition="orders-0", seconds=7_200, near=False)
     nothing = {"near": 0, "at_least": 0, "at_most": 0, "deletions": (later,), "gaps": ()}
+    nothing["replaced"] = (ReplacedStatus(cluster="useast", recreated=(), cut=()),)
     return LossesStatus(**{**nothing, **given})
 
 

@@ -16,6 +16,7 @@ from kafka_replication.infra.operate.status.flow_status import (
     GroupStatus,
     Kind,
     Reason,
+    ReplacedStatus,
     StatusDocument,
     VerdictStatus,
 )
@@ -78,6 +79,7 @@ NO_POSITION = GroupStatus(name="checkout-new", records=0, without_position=("ord
 
 LOSING = some_losses(
     near=1,
+    replaced=[ReplacedStatus(cluster="useast", recreated=("orders",), cut=("a-b-1", "a-b-2"))],
     at_least=30,
     at_most=45,
     deletions=[
@@ -144,6 +146,8 @@ def test_every_known_fact_about_a_flow_has_a_series() -> None:
         "mirror_partitions_near_deletion": 1,
         "mirror_partition_deletion_seconds 0 orders": 40,
         "mirror_partition_deletion_seconds 12 a-b": 900,
+        "mirror_recreated_topics useast": 1,
+        "mirror_cut_partitions useast": 2,
         "mirror_lost_offsets": 30,
         "mirror_lost_offsets_at_most": 45,
         "mirror_groups": 2,
@@ -188,7 +192,7 @@ def test_every_series_about_a_flow_carries_the_labels_of_the_flow() -> None:
         (
             {"losses": None},
             "losses",
-            ("mirror_partitions_near", "mirror_partition_deletion", "mirror_lost"),
+            ("mirror_partitions_near", "mirror_partition_deletion", "mirror_lost", "mirror_recreated", "mirror_cut"),
         ),
         ({"logins": (NOT_TRIED,)}, "logins", ("mirror_login", "mirror_certificate")),
         ({"read_again": None}, "readAgain", ("mirror_read", "mirror_group", "mirror_other_groups")),
@@ -255,7 +259,7 @@ def test_the_number_of_series_does_not_grow_with_partitions_and_groups(many: int
     partitions = [behind(f"orders-{number}", number, number / 10) for number in range(many)]
     groups = [GroupStatus(name=f"checkout-{number}", records=number) for number in range(many)]
     found = series_of(a_status(lag=a_lag(partitions, of=many), read_again=some_groups(*groups)), worst=20)
-    assert len(found) == 4 * 20 + 39
+    assert len(found) == 4 * 20 + 41
     for total, one, others in (
         ("mirror_lag_records", "mirror_partition_lag_records ", "mirror_other_partitions_lag_records"),
         ("mirror_read_again_records", "mirror_group_read_again_records ", "mirror_other_groups_read_again_records"),

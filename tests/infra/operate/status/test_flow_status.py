@@ -12,7 +12,7 @@ from kafka_replication.components.contract.parameters import FlowParameters
 from kafka_replication.components.contract.report import Verdict
 from kafka_replication.components.contract.temporary_states import TemporaryState
 from kafka_replication.components.kafka.connectors import Failure
-from kafka_replication.components.kafka.losses import Deletion, Gap
+from kafka_replication.components.kafka.losses import Deletion, Gap, Replaced
 from kafka_replication.components.kafka.positions import TopicPartition
 from kafka_replication.components.render.acls import flows_without_addresses
 from kafka_replication.components.render.job_parameters import flow_parameters
@@ -97,7 +97,7 @@ CLIENT = CertificateFacts("mirror-orders/useast-client", "user.crt", (NOW - time
 REFUSED = LoginFacts("useast", False, "Kafka cluster useast refuses the login: no", (CLIENT,))
 NOT_TRIED = LoginFacts("useast", None, "", (CLIENT,))
 EXPIRED = "the certificate user.crt in Secret mirror-orders/useast-client has expired"
-NO_TOPIC = "useast.orders does not exist on uswest"
+NO_TOPIC = "useast.orders does not exist on uswest; the flow looks for new topics every 10 min"
 BY_COMMAND = "`replicate failover` computes each group's position on uswest"
 
 
@@ -121,6 +121,16 @@ BY_COMMAND = "`replicate failover` computes each group's position on uswest"
         pytest.param({"lag": Lag(6, missing_topics=("useast.orders",))}, NO_TOPIC, id="missing topic"),
         pytest.param({"lag": behind(5, 180)}, "a record that is 3 min old may not be on uswest yet", id="long lag"),
         pytest.param({"losses": losing(deletion=(20_000, 0))}, NEAR, id="retention is near"),
+        pytest.param(
+            {"losses": Losses(replaced={"useast": Replaced(("orders", "bills"))})},
+            "orders, bills on useast were deleted and created again",
+            id="created again",
+        ),
+        pytest.param(
+            {"losses": Losses(replaced={"uswest": Replaced((), (ORDERS,))})},
+            "orders-0 on uswest lost the end of its log, or was created again",
+            id="lost its end",
+        ),
         pytest.param({"losses": losing(gap=(30, 45))}, LOST, id="retention was faster"),
         pytest.param({"groups": (GroupFacts("a", {ORDERS: None}),)}, NO_POSITION, id="no position"),
         pytest.param({"verdict": None}, "no validation was ever published", id="never proven"),

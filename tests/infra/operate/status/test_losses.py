@@ -7,14 +7,14 @@ import pytest
 
 from kafka_replication.components.clients.reader import KafkaReader
 from kafka_replication.components.contract.parameters import FlowParameters
-from kafka_replication.components.kafka.losses import Deletion, Gap
+from kafka_replication.components.kafka.losses import Deletion, Gap, LogMemory, Replaced
 from kafka_replication.components.kafka.mirror_records import Checkpoints, OffsetSync
 from kafka_replication.components.kafka.offset_syncs import SyncHistory
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
 from kafka_replication.components.kafka.topic_sync import TopicSetting
 from kafka_replication.components.render.job_parameters import flow_parameters
 from kafka_replication.infra.operate.status.facts import Lag, Losses, PartitionLag
-from kafka_replication.infra.operate.status.kafka_facts import OnSource, OnTarget, losses
+from kafka_replication.infra.operate.status.kafka_facts import OnSource, OnTarget, losses, replaced
 from tests.builders import a_resolved_flow
 
 DAY_MS = 86_400_000
@@ -91,3 +91,50 @@ def test_a_remote_topic_that_does_not_exist_leaves_the_loss_uncertain() -> None:
 def test_deleted_records_of_a_flow_that_drops_some_may_be_those(change: dict[str, Any]) -> None:
     flow = FlowParameters.model_validate(FLOW.document() | change)
     assert losing(flow=flow) == (Losses(), set())
+
+
+class WithIds:
+    """Gives each topic its name as its id."""
+
+    def topic_ids(self, topics: Iterable[str]) -> dict[str, str]:
+        return {topic: topic for topic in topics}
+
+
+@pytest.mark.parametrize(
+    ("stored", "target_end", "proven", "expected"),
+    [
+        pytest.param(99, 50, {}, {"useast": Replaced(), "uswest": Replaced()}, id="nothing"),
+        pytest.param(
+            100, 50, {}, {"useast": Replaced((), (ORDERS,)), "uswest": Replaced()}, id="past the end of the source"
+        ),
+        pytest.param(
+            99,
+            49,
+            {},
+            {"useast": Replaced(), "uswest": Replaced((), (TopicPartition("useast.orders", 0),))},
+            id="the target lacks the record of the newest sync",
+        ),
+        pytest.param(
+            99,
+            50,
+            {"useast": {"orders": "x"}, "uswest": {"useast.orders": "y"}},
+            {"useast": Replaced(("orders",)), "uswest": Replaced(("useast.orders",))},
+            id="other topics than those that were proven",
+        ),
+    ],
+)  # fmt: skip
+def test_offsets_past_the_end_of_a_log_show_that_it_was_replaced(
+    stored: int, target_end: int, proven: dict[str, dict[str, str]], expected: dict[str, Replaced]
+) -> None:
+    reader = cast(KafkaReader, WithIds())
+    ends = {TopicPartition("useast.orders", 0): target_end}
+    found = replaced(
+        FLOW,
+        {"source": reader, "target": reader},
+        OnSource({ORDERS: OffsetRange(0, 100)}, {}),
+        OnTarget(frozenset({"useast.orders"}), {ORDERS: stored}, Checkpoints(), {}, ends),
+        {ORDERS: SyncHistory((OffsetSync(49, 49),))},
+        proven,
+        {"source": LogMemory(), "target": LogMemory()},
+    )
+    assert found == expected
