@@ -91,18 +91,21 @@ def test_a_failed_task_is_shown_with_the_first_line_of_its_trace(deployed: Deplo
     ("part", "why", "unasked"),
     [
         pytest.param(
-            "kafka-useast", "Kafka cluster useast does not answer", ["lag", "readAgain", "logins"], id="source"
+            "kafka-useast",
+            "Kafka cluster useast does not answer",
+            ["lag", "losses", "readAgain", "logins"],
+            id="source",
         ),
         pytest.param(
             "kafka-uswest",
             "Kafka cluster uswest does not answer",
-            ["heartbeatSeconds", "lag", "readAgain", "logins"],
+            ["heartbeatSeconds", "lag", "losses", "readAgain", "logins"],
             id="target",
         ),
         pytest.param(
             "kube-apiserver",
             "its credentials are in Kubernetes, which does not answer",
-            ["connectors", "heartbeatSeconds", "lag", "readAgain", "verdict", "logins"],
+            ["connectors", "heartbeatSeconds", "lag", "losses", "readAgain", "verdict", "logins"],
             id="Kubernetes",
         ),
     ],
