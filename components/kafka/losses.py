@@ -31,6 +31,11 @@ class Retention(NamedTuple):
         deletes = "delete" in policy.split(",")
         return cls(ms if deletes and ms >= 0 else None, size if deletes and size >= 0 else None)
 
+    @property
+    def lasts(self) -> bool:
+        """Return whether a record lives longer than a flow that keeps up takes to commit its offset."""
+        return self.bytes is not None or (self.ms or 0) > BEHIND_SECONDS * 1000
+
 
 class Deletion(NamedTuple):
     """The source deletes the first record that has not crossed at `at_ms` or later; `near` is when to warn."""
@@ -68,12 +73,24 @@ def gap(
     """
     if source_start <= position:
         return None
-    lasting = retention.bytes is not None or (retention.ms or 0) > BEHIND_SECONDS * 1000
     least, most = 0, source_start - position
-    if lasting and newest is not None and target_end is not None and target_end > newest.downstream:
+    if retention.lasts and newest is not None and target_end is not None and target_end > newest.downstream:
         copied = target_end - newest.downstream - 1
         least = source_start - newest.upstream - 1 - copied
     return Gap(min(max(0, least), most), most)
+
+
+def passed_over(earlier: OffsetSync, newest: OffsetSync, source_start: int, retention: Retention) -> Gap | None:
+    """Return what a flow has passed over because it was too slow: offsets between two syncs, of an earlier look and of
+    now, that have no copies between those of the syncs, and that are deleted. If the syncs are further apart than the
+    retention, or if size decides, such offsets may be transaction markers that have expired since.
+    """
+    if retention.bytes is not None or (retention.ms or 0) <= newest.written_ms - earlier.written_ms:
+        return None
+    copies = newest.downstream - earlier.downstream
+    deleted = min(source_start, newest.upstream) - earlier.upstream - 1
+    least = min(newest.upstream - earlier.upstream - copies, deleted)
+    return Gap(least, deleted) if retention.lasts and copies > 0 and least > 0 else None
 
 
 class Replaced(NamedTuple):
@@ -85,10 +102,13 @@ class Replaced(NamedTuple):
 
 @dataclass
 class LogMemory:
-    """What earlier looks saw of one side of a flow: the first id of each topic, and how far each log reached."""
+    """What earlier looks saw of one side of a flow: the first id of each topic, how far each log reached, and of the
+    source's partitions the newest offset sync.
+    """
 
     ids: dict[str, str] = field(default_factory=dict)
     ends: dict[tuple[str, int], int] = field(default_factory=dict)
+    syncs: Mapping[TopicPartition, OffsetSync] = field(default_factory=dict)
 
     def look(
         self,

@@ -10,9 +10,10 @@ from kafka_replication.components.contract.parameters import FlowParameters
 from kafka_replication.components.contract.report import TopicIds
 from kafka_replication.components.flows.naming import storage_topic_name
 from kafka_replication.components.flows.resolved import ResolvedFlow
-from kafka_replication.components.kafka.losses import Gap, LogMemory, Replaced, Retention, deletion, gap
+from kafka_replication.components.kafka.losses import Gap, LogMemory, Replaced, Retention, deletion, gap, passed_over
 from kafka_replication.components.kafka.mirror_records import (
     Checkpoints,
+    OffsetSync,
     heartbeat,
     latest_checkpoints,
     replicated_offsets,
@@ -142,40 +143,49 @@ def lag(
 
 def losses(
     parameters: FlowParameters,
-    source: KafkaReader,
-    target: KafkaReader,
+    readers: Mapping[Side, KafkaReader],
     on_source: OnSource,
     on_target: OnTarget,
     syncs: Syncs,
     behind: Lag,
+    memory: LogMemory,
 ) -> Losses:
-    """Return what the source deletes, or has deleted, before it crosses. Asks only about partitions that are behind.
+    """Return what the source deletes, or has deleted, before it crosses. Asks only about partitions that are behind, or
+    whose log begins after what had crossed at an earlier look.
 
     Records that a guard or the flow's own transforms drop do not cross, so only the first one that does counts there.
     """
-    known = known_positions(on_target.offsets, syncs)
-    drops = parameters.guard is not None or parameters.transformed
-    passed = {
-        partition: log.start
-        for partition, log in on_source.logs.items()
-        if not drops and known.get(partition, log.start) < log.start
+    known, newest = known_positions(on_target.offsets, syncs), _newest(syncs)
+    starts = {} if parameters.guard or parameters.transformed else on_source.logs
+    passed = {partition for partition, log in starts.items() if known.get(partition, log.start) < log.start}
+    before = {
+        partition: memory.syncs[partition]
+        for partition, log in starts.items()
+        if partition in newest and partition in memory.syncs and memory.syncs[partition].upstream + 1 < log.start
     }
     oldest = {lag.partition: lag.oldest_ms for lag in behind.behind if lag.oldest_ms is not None}
-    topics = {partition.topic for partition in {*passed, *oldest}}
-    retention = {topic: Retention.of(settings) for topic, settings in source.settings(topics).items()}
+    topics = {partition.topic for partition in {*passed, *before, *oldest}}
+    retention = {topic: Retention.of(settings) for topic, settings in readers["source"].settings(topics).items()}
     remote = {partition: parameters.replication_policy.remote_partition(partition) for partition in passed}
-    ends = target.ends(there for there in remote.values() if there.topic in on_target.topics)
+    ends = readers["target"].ends(there for there in remote.values() if there.topic in on_target.topics)
 
-    def gap_of(partition: TopicPartition, start: int) -> Gap | None:
-        newest = syncs.get(partition, SyncHistory()).latest
-        return gap(start, known[partition], newest, ends.get(remote[partition]), retention[partition.topic])
+    def gap_of(partition: TopicPartition) -> Gap | None:
+        start, kept = on_source.logs[partition].start, retention[partition.topic]
+        if partition in passed:
+            return gap(start, known[partition], newest.get(partition), ends.get(remote[partition]), kept)
+        return passed_over(before[partition], newest[partition], start, kept)
 
     deletions = {partition: deletion(at_ms, retention[partition.topic]) for partition, at_ms in oldest.items()}
-    gaps = {partition: gap_of(partition, start) for partition, start in passed.items()}
+    gaps = {partition: gap_of(partition) for partition in {*passed, *before}}
+    memory.syncs = newest
     return Losses(
         {partition: found for partition, found in deletions.items() if found is not None},
         {partition: found for partition, found in gaps.items() if found is not None},
     )
+
+
+def _newest(syncs: Syncs) -> dict[TopicPartition, OffsetSync]:
+    return {partition: history.latest for partition, history in syncs.items() if history.latest is not None}
 
 
 def replaced(
@@ -189,14 +199,13 @@ def replaced(
 ) -> dict[str, Replaced]:
     """Return which topics and logs were replaced, by cluster: since they were proven, or since an earlier look."""
     remote = parameters.replication_policy.remote_partition
-    newest = {partition: history.latest for partition, history in syncs.items() if history.latest is not None}
     ends: Mapping[Side, Mapping[TopicPartition, int]] = {
         "source": {partition: log.end for partition, log in on_source.logs.items()},
         "target": on_target.ends,
     }
     reached: Mapping[Side, Mapping[TopicPartition, int]] = {
         "source": known_positions(on_target.offsets, syncs),
-        "target": {remote(partition): sync.downstream + 1 for partition, sync in newest.items()},
+        "target": {remote(partition): sync.downstream + 1 for partition, sync in _newest(syncs).items()},
     }
     aliases: dict[Side, str] = {"source": parameters.source.alias, "target": parameters.target.alias}
     found = {}

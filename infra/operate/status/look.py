@@ -263,14 +263,14 @@ def _positions(
         missing = dict.fromkeys(fact.reason for fact in facts if isinstance(fact, NoAnswer))
         nothing = NoAnswer(next(iter(missing)), tuple(missing)[1:])
         return nothing, nothing, nothing
-    source, target = readers.of(parameters.source), readers.of(parameters.target)
+    source = readers.of(parameters.source)
     behind = answer(lambda: lag(flow, parameters, source, on_source, on_target, syncs))
     if isinstance(behind, NoAnswer):
         return behind, behind, group_facts(parameters, on_source, on_target, syncs)
 
     def losing() -> Losses:
-        found = losses(parameters, source, target, on_source, on_target, syncs, behind)
-        sides: Mapping[Side, KafkaReader] = {"source": source, "target": target}
+        sides: Mapping[Side, KafkaReader] = {"source": source, "target": readers.of(parameters.target)}
+        found = losses(parameters, sides, on_source, on_target, syncs, behind, memory["source"])
         return replace(found, replaced=replaced(parameters, sides, on_source, on_target, syncs, proven, memory))
 
     return behind, answer(losing), group_facts(parameters, on_source, on_target, syncs)

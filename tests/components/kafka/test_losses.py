@@ -2,7 +2,16 @@
 
 import pytest
 
-from kafka_replication.components.kafka.losses import Deletion, Gap, LogMemory, Replaced, Retention, deletion, gap
+from kafka_replication.components.kafka.losses import (
+    Deletion,
+    Gap,
+    LogMemory,
+    Replaced,
+    Retention,
+    deletion,
+    gap,
+    passed_over,
+)
 from kafka_replication.components.kafka.mirror_records import OffsetSync
 from kafka_replication.components.kafka.positions import TopicPartition
 from kafka_replication.components.kafka.topic_sync import TopicSetting
@@ -68,6 +77,27 @@ def test_only_offsets_that_the_target_has_no_room_for_are_lost_for_certain(
     expected: Gap | None,
 ) -> None:
     assert gap(start, position, newest, target_end, retention) == expected
+
+
+@pytest.mark.parametrize(
+    ("newest", "start", "retention", "expected"),
+    [
+        pytest.param(OffsetSync(90, 60), 80, HOUR, Gap(30, 30), id="as many as it skipped are deleted"),
+        pytest.param(OffsetSync(95, 60), 80, HOUR, Gap(30, 30), id="a record further on was skipped as well"),
+        pytest.param(OffsetSync(75, 60), 80, HOUR, Gap(15, 25), id="later records do not count"),
+        pytest.param(OffsetSync(90, 90), 80, HOUR, None, id="all have crossed"),
+        pytest.param(OffsetSync(90, 60), 50, HOUR, None, id="the source still holds them"),
+        pytest.param(OffsetSync(90, 20), 80, HOUR, None, id="the remote topic was created again"),
+        pytest.param(OffsetSync(49, 49), 80, HOUR, None, id="it has not gone on"),
+        pytest.param(OffsetSync(90, 60), 80, Retention(None, None), None, id="applications delete them"),
+        pytest.param(OffsetSync(90, 60), 80, Retention(HOUR_MS, 500), None, id="size may decide"),
+        pytest.param(OffsetSync(90, 60, HOUR_MS), 80, HOUR, None, id="they may have expired since"),
+    ],
+)  # fmt: skip
+def test_offsets_without_a_copy_between_two_syncs_were_passed_over_if_they_are_deleted(
+    newest: OffsetSync, start: int, retention: Retention, expected: Gap | None
+) -> None:
+    assert passed_over(OffsetSync(49, 49), newest, start, retention) == expected
 
 
 P, Q = TopicPartition("orders", 0), TopicPartition("bills", 0)

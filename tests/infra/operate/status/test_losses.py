@@ -41,7 +41,10 @@ class Target:
 
 
 def losing(
-    *behind: PartitionLag, stored: dict[TopicPartition, int] | None = None, flow: FlowParameters = FLOW
+    *behind: PartitionLag,
+    stored: dict[TopicPartition, int] | None = None,
+    flow: FlowParameters = FLOW,
+    memory: LogMemory | None = None,
 ) -> tuple[Losses, set[str]]:
     """What is lost of two topics that begin at offset 80, where an offset sync says that `orders` had got to 50, and
     the topics that were asked about."""
@@ -50,12 +53,12 @@ def losing(
     on_target = OnTarget(frozenset({"useast.orders"}), stored or {}, Checkpoints(), {}, {})
     found = losses(
         flow,
-        cast(KafkaReader, source),
-        cast(KafkaReader, Target()),
+        {"source": cast(KafkaReader, source), "target": cast(KafkaReader, Target())},
         OnSource(logs, {}),
         on_target,
         {ORDERS: SyncHistory((OffsetSync(49, 49),))},
         Lag(2, behind),
+        memory or LogMemory(),
     )
     return found, source.asked
 
@@ -79,6 +82,12 @@ def test_what_the_source_has_deleted_is_counted_by_the_room_on_the_target() -> N
 def test_a_remote_topic_that_does_not_exist_leaves_the_loss_uncertain() -> None:
     found, _ = losing(stored={ORDERS: 95, BILLS: 60})
     assert found == Losses(gaps={BILLS: Gap(0, 19)})
+
+
+def test_what_a_flow_has_passed_over_since_an_earlier_look_is_counted() -> None:
+    memory = LogMemory(syncs={ORDERS: OffsetSync(20, 40)})
+    assert losing(stored={ORDERS: 95}, memory=memory) == (Losses(gaps={ORDERS: Gap(20, 28)}), {"orders"})
+    assert losing(stored={ORDERS: 95}, memory=memory) == (Losses(), {"orders"})
 
 
 @pytest.mark.parametrize(
