@@ -27,6 +27,8 @@ Messages = dict[str, list[str]]
 #: counts. What a message of theirs says is the same in each run.
 TESTS = (
     "test_a_change_that_does_not_fit_the_connectors_state_is_refused",
+    "test_a_command_that_cannot_put_back_names_what_is_stopped",
+    "test_a_command_that_fails_stops_the_switch_and_its_output_is_shown",
     "test_a_configuration_key_is_refused_without_a_stack",
     "test_a_connector_without_a_configuration_is_named",
     "test_a_drill_is_refused_if_a_position_is_not_proven",
@@ -55,6 +57,8 @@ TESTS = (
     "test_a_source_without_a_mirror_maker_is_refused",
     "test_a_step_that_stalls_is_ended_with_its_last_lines",
     "test_a_target_cluster_that_does_not_answer_stops_the_move",
+    "test_a_value_of_neither_cluster_is_refused_and_a_secret_is_not_shown",
+    "test_a_workload_that_cannot_be_switched_is_refused_by_name",
     "test_an_agreement_allows_only_what_it_names",
     "test_an_encrypted_or_inline_kubeconfig_is_refused_without_showing_it",
     "test_an_incomplete_stack_file_is_refused_with_what_to_add",
@@ -72,14 +76,15 @@ TESTS = (
     "test_evidence_with_an_unknown_verdict_is_refused",
     "test_explain_refuses_an_unknown_code_and_says_what_to_name",
     "test_if_the_source_dies_the_fence_stays_and_the_error_says_how_to_lift_it",
+    "test_missing_rights_are_named_with_the_role_that_gives_them",
     "test_nothing_is_planned_if_one_of_several_connectors_is_refused",
     "test_offsets_are_not_set_while_somebody_else_controls_the_connector",
     "test_records_that_only_the_source_has_are_exported_whole",
     "test_tasks_of_a_flow_are_looked_up_in_the_status_topic_of_its_workers",
     "test_tasks_that_do_not_end_stop_the_move_unless_agreed",
     "test_the_failover_is_undone_if_a_group_starts_after_the_look",
-    "test_the_first_deployment_says_what_to_create_and_where",
     "test_the_fence_is_removed_if_records_do_not_arrive_in_time",
+    "test_the_first_deployment_says_what_to_create_and_where",
     "test_what_was_edited_or_not_deleted_is_reported_with_the_remedy_of_the_drift",
 )
 MODULES = ("test_could_not",)

@@ -6,7 +6,7 @@ time after an interruption.
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -51,6 +51,8 @@ class MoveCall:
     switched: frozenset[str] = frozenset()
     #: The producers that it also stops before, in words.
     stopped_producers: str = ""
+    #: Called before anything is changed.
+    before_change: Callable[[], object] = lambda: None
 
     def without_switched(self, groups: Iterable[Group]) -> tuple[Group, ...]:
         """Return the groups; in a dry run, as they are on the source once a switch has stopped its own."""
@@ -141,6 +143,7 @@ class Operation(ABC, Generic[PlanT]):
         self._export()
         carries_out = not call.dry_run and not plan.unmet
         if carries_out:
+            call.before_change()
             self.carry_out(plan)
         if call.as_json:
             document = {**plan.document(committed=carries_out), **self.details()}

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -37,12 +37,16 @@ _PERMISSION = "let your user get and patch these workloads and what holds their 
 
 @dataclass
 class Hook:
-    """An application that a program stops and starts. Members raise CannotRunError if the program fails."""
+    """An application that a program stops and starts. Members raise CannotRunError if the program fails.
+
+    `at` is the side on which it runs; None while it is stopped.
+    """
 
     command: Command
     opened: FlowAccess
     call: MoveCall
     folder: Path
+    at: Side | None
 
     @property
     def application(self) -> Application:
@@ -52,14 +56,14 @@ class Hook:
     def title(self) -> str:
         return f"command {self.command.name}"
 
-    def is_on(self, _: Side) -> bool:
-        """Return False: only the program knows, so it must bear to be asked twice."""
-        return False
+    def is_on(self, side: Side) -> bool:
+        return self.at == side
 
     def lines(self, _: Side) -> Iterator[str]:
         yield f"start {self.title}: {' '.join(self.command.command)}"
 
     def stop(self, side: Side) -> str:
+        self.at = None
         return self._run("stop", side)
 
     def lead(self, side: Side) -> None:
@@ -67,6 +71,7 @@ class Hook:
 
     def start(self, side: Side) -> None:
         self.call.done(self._run("start", side))
+        self.at = side
 
     def expect_down(self) -> None:
         """Trust the program's exit status."""
@@ -116,7 +121,6 @@ class Switch:
     def __init__(self, call: MoveCall, opened: FlowAccess, operation: type[Operation[Any]], path: Path) -> None:
         self.call, self.opened, self.operation, self.path = call, opened, operation, path
         self.file = read_switch(path)
-        self.origin, self.destination = operation.direction.origin, operation.direction.destination
         self._contexts = ExitStack()
 
     def run(self) -> None:
@@ -144,7 +148,7 @@ class Switch:
 
     @property
     def alias(self) -> str:
-        return str(getattr(self.opened.parameters, self.destination).alias)
+        return self.opened.parameters.target.alias
 
     def _look(self) -> None:
         """Raise RefusedError for a missing right, and ReplicationError if a workload cannot be switched."""
@@ -175,18 +179,18 @@ class Switch:
         ]
         if shared:
             raise ReplicationError(placed(shared, self.path))
-        if not self.call.as_json:
-            notes = (Precondition("switch", note, met=None) for live in self.workloads for note in live.notes())
-            print_preconditions(dict.fromkeys(notes), self.call.out)
+        notes = (Precondition("switch", note, met=None) for live in self.workloads for note in live.notes())
+        print_preconditions(dict.fromkeys(notes), self.call.out)
 
     def _run(self) -> None:
-        call, hooks = self.call, [Hook(each, self.opened, self.call, self.path.parent) for each in self.file.commands]
+        call, folder = self.call, self.path.parent
+        hooks = [Hook(command, self.opened, call, folder, "source") for command in self.file.commands]
         every: list[Moving] = [*self.workloads, *hooks]
         consumers = [live for live in every if live.application.role != "producer"]
         producers = [live for live in every if live.application.role == "producer"]
-        moving = [live for live in consumers if not live.is_on(self.destination)]
-        left = [live for live in producers if not live.is_on(self.destination)]
-        first = left if call.mode is Mode.PLANNED else []
+        moving = [live for live in consumers if not live.is_on("target")]
+        left = [live for live in producers if not live.is_on("target")]
+        first = left if call.mode is not Mode.CONTINUOUS else []
         # An earlier run has committed the positions if every consumer is there.
         commits = bool(moving) or not consumers
         groups = _groups(moving)
@@ -198,27 +202,32 @@ class Switch:
         )
         if commits:
             call.say(f"stop {named([live.title for live in (*moving, *first)], 20)}, then commit the positions")
-        for line in dict.fromkeys(line for live in (*moving, *left) for line in live.lines(self.destination)):
+        for line in dict.fromkeys(line for live in (*moving, *left) for line in live.lines("target")):
             call.say(line)
-        if commits:
+        disaster = call.mode is Mode.DISASTER
+        if commits and (call.dry_run or not disaster):
             quiet = call.out if call.dry_run else Console(quiet=True)
             self.operation(replace(scope, dry_run=True, out=quiet, watch_seconds=0), self.opened).run()
         if call.dry_run:
             return
         past = len(moving) < len(consumers)
         try:
-            if commits:
-                self._stop([*moving, *first], groups)
+            stop = partial(self._stop, [*moving, *first], groups)
+            if commits and disaster:
+                # The source's groups cannot go on meanwhile, so it looks only once.
+                self.operation(replace(scope, before_change=stop), self.opened).run()
+            elif commits:
+                stop()
                 self.operation(scope, self.opened).run()
             for live in moving:
-                live.lead(self.destination)
+                live.lead("target")
             began = self._committed(_groups(consumers))
             past = True
             self._start(consumers)
             self._verify(began)
-            self._stop(left, ())
+            self._stop([live for live in left if live not in first], ())
             for live in left:
-                live.lead(self.destination)
+                live.lead("target")
             self._start(left)
         finally:
             if not past:
@@ -231,14 +240,14 @@ class Switch:
     def _stop(self, applications: Sequence["Moving"], groups: Sequence[str]) -> None:
         """Stop the applications. Wait until they have ended and, if the origin answers, their groups as well."""
         for live in applications:
-            self.call.done(live.stop(self.origin))
+            self.call.done(live.stop("source"))
         if self.call.mode is Mode.DISASTER:
             return
 
         def probe() -> None:
             for live in applications:
                 live.expect_down()
-            side = getattr(self.opened.parameters, self.origin)
+            side = self.opened.parameters.source
             for group, count in self.opened.reader(side).members(groups).items():
                 if count:
                     raise NotYetError(f"{group} still has {number(count, 'member')} on {side.alias}")
@@ -247,7 +256,7 @@ class Switch:
 
     def _start(self, applications: Sequence["Moving"]) -> None:
         for live in applications:
-            live.start(self.destination)
+            live.start("target")
 
         def probe() -> None:
             for live in applications:
@@ -258,12 +267,14 @@ class Switch:
             self.call.done(f"{live.title} runs on {self.alias}")
 
     def _committed(self, groups: Sequence[str]) -> dict[str, dict[TopicPartition, int]]:
-        found = self.opened.reader(getattr(self.opened.parameters, self.destination)).committed(groups)
+        found = self.opened.reader(self.opened.parameters.target).committed(groups)
         return {group: found.get(group, {}) for group in groups}
 
     def _verify(self, began: dict[str, dict[TopicPartition, int]]) -> None:
-        """Wait until each group has a member there, and has committed more unless it is at the end."""
-        reader = self.opened.reader(getattr(self.opened.parameters, self.destination))
+        """Wait until each group has a member there, and has committed more unless it is at the end. Where every record
+        is in a transaction, a group that has read all stands before the last marker, and it is not waited for.
+        """
+        reader, exact = self.opened.reader(self.opened.parameters.target), self.opened.parameters.exactly_once
 
         def probe() -> None:
             members, now = reader.members(began), self._committed(sorted(began))
@@ -271,7 +282,7 @@ class Switch:
             for group, offsets in now.items():
                 if not members[group]:
                     raise NotYetError(f"{group} has no member on {self.alias}")
-                behind = any(offset < ends[partition].end for partition, offset in offsets.items())
+                behind = not exact and any(offset < ends[partition].end for partition, offset in offsets.items())
                 if behind and offsets == began[group]:
                     raise NotYetError(f"{group} has committed nothing since it was started on {self.alias}")
 
@@ -285,16 +296,19 @@ class Switch:
     def _undo(self, applications: Sequence["Moving"]) -> None:
         """Start the applications where they were. Raises CannotRunError if that fails."""
         titles = named([live.title for live in applications], 20)
+        stopped = []
         try:
             for live in applications:
-                live.lead(self.origin)
-                live.start(self.origin)
+                if not live.is_on("source"):
+                    stopped.append(live.title)
+                    live.lead("source")
+                    live.start("source")
         except (ApiError, CannotRunError) as error:
             why = f"Putting them back failed: {str(error).removesuffix('.')}."
             remedy = "run the command again: it goes on from there, or puts them back."
             raise CannotRunError("switch-left", f"{titles} may be stopped", shown(self.path), why, remedy) from error
-        if applications:
-            self.call.say(f"put back on {getattr(self.opened.parameters, self.origin).alias}: {titles}")
+        if stopped:
+            self.call.say(f"put back on {self.opened.parameters.source.alias}: {named(stopped, 20)}")
 
 
 def _groups(applications: Sequence["Moving"]) -> list[str]:

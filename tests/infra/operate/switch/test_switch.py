@@ -299,6 +299,26 @@ def test_in_continuous_mode_producers_run_until_the_consumers_have_moved(shop: S
     ]
 
 
+def test_in_a_disaster_consumers_go_on_where_the_target_knows_them(shop: Shop, tmp_path: Path) -> None:
+    shop.target.commit(GROUP, {REMOTE: 7})
+    shop.dead.add("useast")
+    switch(shop, tmp_path, Mode.DISASTER)
+    assert shop.kubernetes_.calls == [
+        *("Deployment checkout 0", "Deployment web 0", "ConfigMap checkout-kafka", "Deployment checkout 3"),
+        *("Secret web-kafka", "Deployment web 3"),
+    ]
+    assert (shop.positions(REMOTE), shop.places) == ({GROUP: 12}, {GROUP: "uswest"})
+
+
+def test_in_a_disaster_a_group_that_runs_on_the_target_is_refused(shop: Shop, tmp_path: Path) -> None:
+    shop.target.commit(GROUP, {REMOTE: 7})
+    shop.dead.add("useast")
+    shop.places[GROUP] = "uswest"
+    with pytest.raises(RefusedError, match="checkout-web cannot move: it runs on uswest with 3 members already"):
+        switch(shop, tmp_path, Mode.DISASTER)
+    assert shop.kubernetes_.calls == []
+
+
 def of_web(shop: Shop) -> Object:
     return shop.kubernetes_.objects[replace(SHOP, name="web")]
 
