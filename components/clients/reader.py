@@ -24,6 +24,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # not re-expo
     OffsetSpec,
     ResourcePatternType,
     ResourceType,
+    ScramMechanism,
 )
 
 from kafka_replication.components.clients.errors import PASSING, ClusterError, ClusterErrors
@@ -328,6 +329,21 @@ class KafkaReader:
     def topic_acls(self, pattern: ResourcePatternType = ResourcePatternType.LITERAL) -> list[AclEntry]:
         """Return every ACL of one topic by its name, or by another pattern; needs DESCRIBE on the cluster."""
         return self._acls(ResourceType.TOPIC, pattern=pattern)
+
+    def every_acl(self) -> list[AclEntry]:
+        """Return every ACL; needs DESCRIBE on the cluster."""
+        return self._acls()
+
+    def scram_mechanisms(self) -> dict[str, frozenset[str]]:
+        """Return the mechanisms of each user's SCRAM credentials; needs DESCRIBE on the cluster."""
+        asked: Any = self._admin.describe_user_scram_credentials(request_timeout=self._seconds)
+        users = self._result("SCRAM users", asked)
+        return {
+            name: frozenset(
+                ScramMechanism(info.mechanism).name.replace("_", "-") for info in described.scram_credential_infos
+            )
+            for name, described in users.items()
+        }
 
     def has_acl(self, resource: str, name: str) -> bool:
         """Return whether any ACL applies to the resource, by its name, a prefix or a wildcard."""

@@ -230,6 +230,15 @@ def owners(topics: Collection[str], entries: Iterable[AclEntry]) -> list[str]:
     return sorted({mark.principal.removeprefix(_MARK) for mark in marks})
 
 
+def without_fences(entries: Iterable[AclEntry]) -> list[AclEntry]:
+    """Return the ACLs as they are once every fence is lifted."""
+    known = list(entries)
+    marked = {entry.name for entry in known if _is_mark(entry)}
+    return [
+        entry for entry in known if not _is_mark(entry) and not (entry.name in marked and entry == _denial(entry.name))
+    ]
+
+
 def without_grant(topics: Iterable[str], entries: Collection[AclEntry]) -> list[str]:
     """Return the topics for which no ACL allows anything. If the brokers open resources without ACLs to everyone, the
     first ACL of such a topic also closes it to its readers. Source: `allow.everyone.if.no.acl.found`.

@@ -3,7 +3,7 @@
 Source: MirrorSourceConnector (targetConfig, incrementalAlterConfigs, targetAclBinding), DefaultConfigPropertyFilter.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -50,6 +50,31 @@ def config_differences(
         elif here.value != there.value:
             differences.append(ConfigDifference(name, here.value, there.value))
     return differences
+
+
+def unlike_settings(source: Mapping[str, TopicSetting], target: Mapping[str, TopicSetting]) -> list[ConfigDifference]:
+    """Return the properties with which applications of the source may fail on the target, or find records deleted."""
+    return [
+        ConfigDifference(name, here, there)
+        for name, is_unlike in _UNLIKE.items()
+        if name in source and name in target
+        if (here := source[name].value) is not None and (there := target[name].value) is not None
+        if is_unlike(here, there)
+    ]
+
+
+def _is_shorter(here: str, there: str) -> bool:
+    """Return whether the target keeps less; any negative number means without end."""
+    return int(there) >= 0 and (int(here) < 0 or int(there) < int(here))
+
+
+_UNLIKE: Mapping[str, Callable[[str, str], bool]] = {
+    "cleanup.policy": lambda here, there: set(here.split(",")) != set(there.split(",")),
+    "max.message.bytes": lambda here, there: int(there) < int(here),
+    "min.insync.replicas": lambda here, there: int(there) != int(here),
+    "retention.bytes": _is_shorter,
+    "retention.ms": _is_shorter,
+}
 
 
 def copied_acl(entry: AclEntry, remote: str) -> AclEntry | None:

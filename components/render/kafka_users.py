@@ -43,7 +43,7 @@ def _objects(
     name = kafka_user_name(cluster) or ""
     spec: Manifest = {
         "authentication": _authentication(cluster, declared, name),
-        "authorization": {"type": "simple", "acls": [_rule(acl) for acl in acls]},
+        "authorization": {"type": "simple", "acls": [acl_rule(acl) for acl in acls]},
     }
     body = manifest(operator.api_version, "KafkaUser", name, declared.namespace, _USERS, spec=spec)
     body["metadata"]["labels"][CLUSTER_LABEL] = declared.cluster
@@ -72,8 +72,8 @@ def _configured_password(cluster: Cluster) -> ConfigValue | None:
     return password if isinstance(password, ConfigValue) else None
 
 
-def _rule(acl: Acl) -> Manifest:
-    """Source: Strimzi AclRule; its `operation` is deprecated, `operations` replaces it."""
+def acl_rule(acl: Acl) -> Manifest:
+    """Return the ACL as KafkaUsers have it. Source: Strimzi AclRule, whose `operation` is deprecated."""
     resource = {"type": _RESOURCE_TYPES[acl.resource]}
     if acl.resource != "cluster":
         resource |= {"name": acl.name, "patternType": _PATTERN_TYPES[acl.pattern]}

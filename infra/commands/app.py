@@ -32,6 +32,7 @@ COMMANDS = {
     "adopt": "Let a stack manage objects that already run.",
     "validate": "Prove from the data that a stack replicates.",
     "status": "Show the state of every flow, and whether it could fail over now.",
+    "ready": "Say whether applications can log in, read and write on the target.",
     "exporter": "Serve what `status` sees to Prometheus.",
     "keep": "Keep the positions of all groups on the target, seconds old, for a disaster.",
     "failover": "Move consumer groups to the target, each to exactly the record it had reached.",

@@ -122,13 +122,23 @@ def grant_commands(acls: Iterable[Acl]) -> Iterator[str]:
     """Yield shell lines that grant the ACLs with Kafka's own tool. Each cluster has its own shell variables, so that
     the lines of two can run together; the shell stops at one that is not set."""
     for alias, members in groupby(acls, key=lambda acl: acl.cluster):
-        variable = re.sub("[^A-Z0-9]", "_", alias.upper())
-        servers, config = f"{variable}_SERVERS", f"{variable}_CONFIG"
-        yield f"# {alias}: set {servers} to its address and {config} to the client properties of an administrator"
-        connection = f'--bootstrap-server "${{{servers}:?}}" --command-config "${{{config}:?}}"'
+        said, connection = administrator(alias)
+        yield said
         for acl in members:
             granted = grant_options(acl.principal, acl.resource, acl.pattern, acl.name, acl.operations)
             yield f"kafka-acls.sh {connection} {granted}"
+
+
+def administrator(alias: str) -> tuple[str, str]:
+    """Return a comment that says which shell variables to set, and the options with which Kafka's tools connect."""
+    servers, config = f"{shell_variable(alias)}_SERVERS", f"{shell_variable(alias)}_CONFIG"
+    said = f"# {alias}: set {servers} to its address and {config} to the client properties of an administrator"
+    return said, f'--bootstrap-server "${{{servers}:?}}" --command-config "${{{config}:?}}"'
+
+
+def shell_variable(name: str) -> str:
+    """Return a name as the beginning of a shell variable's."""
+    return re.sub("[^A-Z0-9]", "_", name.upper())
 
 
 def needed_grants(before: Snapshot, after: Snapshot) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ COMMANDS = ["check", "explain", "render", "diff", "acls", "schema", "preview", "
 COMMANDS += [
     "adopt",
     "status",
+    "ready",
     "exporter",
     "keep",
     "failover",
