@@ -91,6 +91,7 @@ drills: $(READY)
 keeper: $(READY)
 	REPLICATE_LOCAL=.local/keeper $(BIN)/python -m tests.bench.keeper_kills
 	REPLICATE_LOCAL=.local/keeper $(BIN)/python -m tests.bench.keeper_disaster
+	REPLICATE_LOCAL=.local/keeper $(BIN)/python -m tests.bench.keeper_age
 
 alerts: $(READY)
 	$(BIN)/python -m tests.bench.alerts

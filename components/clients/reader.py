@@ -42,8 +42,9 @@ from kafka_replication.components.kafka.acls import AclEntry
 from kafka_replication.components.kafka.positions import CommittedOffset, OffsetRange, TopicPartition
 from kafka_replication.components.kafka.topic_sync import TopicSetting
 
-#: Seconds for one request, and for reading one of MirrorMaker's own topics.
-REQUEST_SECONDS, READ_SECONDS = 5.0, 10.0
+#: Seconds for one request, and for reading one of MirrorMaker's own topics: longer for more than READ_SECONDS *
+#: SLOWEST_PER_SECOND records. A keeper's topic has one for each group and partition.
+REQUEST_SECONDS, READ_SECONDS, SLOWEST_PER_SECOND = 5.0, 10.0, 10_000
 #: How long an answer about topics counts, and how long a cluster that did not answer is not asked for them again.
 TOPICS_SECONDS, SILENCE_SECONDS = 2.0, 10.0
 _AGAIN_SECONDS = 0.2
@@ -404,7 +405,8 @@ class KafkaReader:
             partition: OffsetRange(log.start if newest is None else max(log.start, log.end - newest), log.end)
             for partition, log in logs.items()
         }
-        return list(self.read(f"records of {topic}", ranges.items(), within_seconds=READ_SECONDS))
+        within = max(READ_SECONDS, sum(offsets.size for offsets in ranges.values()) / SLOWEST_PER_SECOND)
+        return list(self.read(f"records of {topic}", ranges.items(), within_seconds=within))
 
     def first_records(
         self, ranges: Mapping[TopicPartition, OffsetRange], counts: Callable[[KafkaRecord], bool], *, committed: bool

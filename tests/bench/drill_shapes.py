@@ -113,7 +113,8 @@ def replications() -> dict[str, Any]:
         "once": {"kind": "flow", **_ENDS, "topics": ["once-.*"], "groups": ["once-.*"], "exactlyOnce": "enabled"},
         "same": {"kind": "flow", **_ENDS, "topics": ["same-.*"], "groups": ["same-.*"], "policy": "identity"},
         "dark": {"kind": "flow", **_ENDS, "topics": ["dark-.*"], "groups": ["dark-.*"], "policy": "identity"},
-        "both": {**_PAIR, **{**_SMALL, "intervals": {"refreshTopicsSeconds": 1}}},
+        # The keeper places a pair's groups by the syncs of the other half.
+        "both": {**_PAIR, "offsetSyncs": {"enabled": True}, **{**_SMALL, "intervals": {"refreshTopicsSeconds": 1}}},
         "parts": {
             "kind": "split",
             **{key: value for key, value in _ENDS.items() if key != "connect"},

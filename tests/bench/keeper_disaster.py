@@ -32,7 +32,7 @@ from tests.bench.keeper_traffic import Group, running
 from tests.pages import put, table
 from tests.repository import ROOT
 
-RATE, TRAFFIC_SECONDS, RECENT_SECONDS = 500, 25.0, 10.0
+RATE, TRAFFIC_SECONDS, RECENT_SECONDS = 500, 20.0, 10.0
 SECTION = "keeper"
 HEAD = (
     "shape",
@@ -69,16 +69,15 @@ class Row:
     """A drill of a shape: the same loss for a group `beside` a keeper, and for one `alone`.
 
     `recent` counts what the group beside it consumed in the last 10 seconds, and `look_seconds` is the age of the
-    keeper's last look at the loss; `note` says why there was none.
+    keeper's last look at the loss.
     """
 
     shape: str
     recent: int
     beside: Moved
     alone: Moved
-    look_seconds: float | None
+    look_seconds: float
     lost: int
-    note: str = ""
 
     @property
     def cells(self) -> tuple[str, ...]:
@@ -87,7 +86,7 @@ class Row:
             f"{self.recent}",
             self.beside.text,
             f"{self.beside.oldest_seconds:.1f} s",
-            self.note if self.look_seconds is None else f"{self.look_seconds:.1f} s before",
+            f"{self.look_seconds:.1f} s before",
             self.alone.text,
             f"{self.alone.oldest_seconds:.1f} s",
         )
@@ -101,9 +100,8 @@ def drilled(drills: Drills, shape: Shape, log: Path) -> Row:
     groups = {way: Group(drills.source, name, shape.topics) for way, name in names.items()}
     sides = {"useast": (drills.source, [shape])} | ({"uswest": (drills.target, [shape])} if shape.back else {})
     keeper.start()
-    kept = [flow for flow in shape.flows if not shape.back]
     try:
-        seconds_until_looked(drills, kept)
+        seconds_until_looked(drills, shape.flows)
         with running(sides, groups.values(), RATE, drills.seed) as over:
             over.wait(TRAFFIC_SECONDS)
             lost_at = time.time()
@@ -111,7 +109,7 @@ def drilled(drills: Drills, shape: Shape, log: Path) -> Row:
             over.set()
             keeper.kill()
         arrived = read_log(drills.target, map(shape.remote, shape.topics))
-        looks = [newest_look_ms(drills, flow) / 1000 for flow in kept]
+        looks = [newest_look_ms(drills, flow) / 1000 for flow in shape.flows]
         got, stands, seconds = {}, {}, {}
         for way in ("alone", "beside"):
             # A topic that its login may not even describe does not exist for the command.
@@ -141,9 +139,8 @@ def drilled(drills: Drills, shape: Shape, log: Path) -> Row:
         len(recent(sent, groups["beside"], lost_at)),
         moved["beside"],
         moved["alone"],
-        round(lost_at - min(looks), 2) if looks else None,
+        round(lost_at - min(looks), 2),
         (everything(sent) - everything(crossed)).total(),
-        "" if looks else "none: half of a pair",
     )
 
 

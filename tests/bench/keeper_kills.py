@@ -1,10 +1,11 @@
 """`make keeper`: kills a keeper 50 times under traffic, and judges every position that it ever published.
 
-Producers write 500 records a second to a flow with the default policy, one with the policy `identity` and one with
-transactions and exactly-once. In each, a group keeps up and another falls behind; both commit every 200 ms. The keeper
-is killed at random moments and started again at once. Then two keepers are started together, the target's broker is
-killed, and the source's broker is down for a minute. Its topic still has every record, because nothing is compacted
-yet. A record of a group is skipped if the target has a copy before the position, and the group had not consumed it.
+Producers write 500 records a second to a flow with the default policy, one with the policy `identity`, one with
+transactions and exactly-once, and a pair; in the pair also on its other side. In each, a group keeps up and another
+falls behind; both commit every 200 ms. The keeper is killed at random moments and started again at once. Then two
+keepers are started together, the target's broker is killed, and the source's broker is down for a minute. The keeper's
+topic still has every record, because nothing is compacted yet. A record of a group is skipped if the target has a copy
+before the position, and the group had not consumed it.
 """
 
 import argparse
@@ -36,7 +37,7 @@ from tests.bench.keeper_traffic import Group, running
 
 KILLS, RATE = 50, 500
 KINDS = ("prompt", "slow")
-NAMES = ("default policy", "exactly once, transactions", "identity policy")
+NAMES = ("default policy", "exactly once, transactions", "identity policy", "pair")
 LONGEST_SECONDS, DOWN_SECONDS, RECOVERY_SECONDS = 8.0, 60.0, 180.0
 
 
@@ -156,7 +157,9 @@ def main() -> int:
                 for shape in shapes
             }
             every = [group for each in groups.values() for group in each]
-            with running({"useast": (drills.source, shapes)}, every, RATE, drills.seed):
+            pairs = [shape for shape in shapes if shape.back]
+            sides = {"useast": (drills.source, shapes), "uswest": (drills.target, pairs)}
+            with running(sides, every, RATE / len(shapes), drills.seed):
                 troubled(drills, [shape.flow for shape in shapes], given.kills, Path(folder) / "keeper.log")
             print((Path(folder) / "keeper.log").read_text()[-3_000:])
             for shape in shapes:

@@ -75,16 +75,19 @@ class Group:
 
 @contextmanager
 def running(
-    regions: Mapping[str, tuple[Region, Iterable[Shape]]], groups: Iterable[Group], rate: int, seed: int
+    regions: Mapping[str, tuple[Region, Iterable[Shape]]], groups: Iterable[Group], rate: float, seed: int
 ) -> Iterator[Event]:
-    """Write `rate` records a second to each region, divided among the topics of its shapes, while groups consume."""
+    """Write `rate` records a second of each shape to each region, while groups consume."""
     over = Event()
     threads = [Thread(target=group.consume, args=(over,), daemon=True) for group in groups]
     for side, (region, shapes) in enumerate(regions.values()):
-        topics = {topic: shape.transactions for shape in shapes for topic in shape.topics}
-        for topic, within in topics.items():
-            producing = Producing(region, topic, rate / len(topics), 2 * seed + side, transactions=within)
-            threads.append(Thread(target=producing.run, args=(over,), daemon=True))
+        for shape in shapes:
+            each = rate / len(shape.topics)
+            producing = [
+                Producing(region, topic, each, 2 * seed + side, transactions=shape.transactions)
+                for topic in shape.topics
+            ]
+            threads += [Thread(target=topic.run, args=(over,), daemon=True) for topic in producing]
     for thread in threads:
         thread.start()
     try:

@@ -53,6 +53,16 @@ def test_a_cluster_that_does_not_answer_is_asked_once(listens: bool) -> None:
     assert "not-to-be-shown" not in errors[0]
 
 
+def test_a_topic_with_many_records_is_given_more_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A keeper of a million positions could not start again, and a failover could not use them."""
+    cluster = Cluster()
+    cluster.hold("orders", [(number, "") for number in range(3)])
+    reader = KafkaReader("useast", cluster.config)
+    monkeypatch.setattr(f"{KafkaReader.__module__}.READ_SECONDS", 0.0)
+    monkeypatch.setattr(f"{KafkaReader.__module__}.SLOWEST_PER_SECOND", 0.01)
+    assert [record.offset for record in reader.records("orders")] == [0, 1, 2]
+
+
 def test_a_refused_login_is_not_reported_as_a_silent_broker() -> None:
     cluster = Cluster()
     reader = KafkaReader("useast", {**cluster.config, **LOGIN, "sasl.password": "not-the-one"})
