@@ -424,6 +424,7 @@ def with_hook(shop: Shop, folder: Path, script: str) -> None:
     Switch(a_call(wait_seconds=20), shop, Failover, path).run()
 
 
+@pytest.mark.process
 def test_a_command_stops_and_starts_what_does_not_run_in_kubernetes(
     shop: Shop, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -433,6 +434,7 @@ def test_a_command_stops_and_starts_what_does_not_run_in_kubernetes(
     assert "  start orders uswest kafka.uswest.example.com:9093\n✓ command gateway: start on uswest" in said
 
 
+@pytest.mark.process
 def test_a_command_that_fails_stops_the_switch_and_its_output_is_shown(shop: Shop, tmp_path: Path) -> None:
     with pytest.raises(CannotRunError, match="hook-failed: stop ended with exit status 3") as caught:
         with_hook(shop, tmp_path, 'echo "no gateway here"; [ "$REPLICATE_STEP" = start ] || exit 3')
