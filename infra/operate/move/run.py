@@ -17,7 +17,7 @@ from rich.markup import escape
 
 from kafka_replication.components.clients.reader import KafkaReader
 from kafka_replication.components.contract.problems import RefusedError
-from kafka_replication.components.contract.wording import number
+from kafka_replication.components.contract.wording import named, number
 from kafka_replication.infra.operate.flow_access import FlowAccess
 from kafka_replication.infra.operate.move.facts import CheckedPlan, Group, GroupPlan, Mode, NewPosition, Precondition
 from kafka_replication.infra.operate.move.groups import Direction, commit_positions
@@ -118,15 +118,14 @@ class Operation(ABC, Generic[PlanT]):
         """Yield why the groups that a switch moves cannot go on."""
         if not isinstance(plan, GroupPlan):
             return
-        moved = {position.group for position in plan.positions}
-        alone = {left.group: left.why for left in plan.left_alone}
-        for group in sorted(self.call.switched - moved):
-            if group in alone:
-                yield Precondition("switch", f"{group} cannot move: {alone[group]}", met=False)
-            else:
-                start = "it starts at the offset that it has there, or else at its `auto.offset.reset`"
-                disaster = self.call.mode is Mode.DISASTER
-                yield Precondition("switch", f"no position for {group}: {start}", met=None if disaster else False)
+        missing = self.call.switched - {position.group for position in plan.positions}
+        for left in plan.left_alone:
+            if left.group in missing:
+                yield Precondition("switch", f"{left.group} cannot move: {left.why}", met=False)
+        if unknown := sorted(missing - {left.group for left in plan.left_alone}):
+            start = "a group starts at the offset that it has there, or else at its `auto.offset.reset`"
+            met = None if self.call.mode is Mode.DISASTER else False
+            yield Precondition("switch", f"no position to commit for {named(unknown)}: {start}", met=met)
 
     def rights(self, plan: PlanT) -> Iterator[Precondition]:
         """Yield whether the logins may do what the plan needs. Raises NoAnswerError."""

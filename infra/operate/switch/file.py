@@ -54,7 +54,7 @@ class Command(Application):
 class SwitchFile(Model):
     """The applications that move with a failover."""
 
-    workloads: tuple[Workload, ...] = ()
+    workloads: tuple[Workload, ...]
     commands: tuple[Command, ...] = ()
 
 
@@ -69,9 +69,12 @@ def read_switch(path: Path) -> SwitchFile:
 
 
 def _mistakes(file: SwitchFile) -> Iterator[Problem]:
-    if not file.workloads and not file.commands:
-        why = "A switch without an application would move nothing."
-        yield Problem("workloads", "nothing-to-switch", "no application is named", why, "name one in `workloads`.")
+    empty = [(f"workloads.{place}", "settings", bool(each.settings)) for place, each in enumerate(file.workloads)]
+    empty += [(f"commands.{place}", "command", bool(each.command)) for place, each in enumerate(file.commands)]
+    for where, key, filled in [("workloads", "workloads", bool(empty)), *empty]:
+        if not filled:
+            why = "The switch stops applications, changes what leads them to a cluster, and starts them."
+            yield Problem(where, "nothing-to-switch", f"`{key}` is empty", why, f"add an entry to `{key}`.")
     values: dict[tuple[str, ...], tuple[str, Setting]] = {}
     for key, applications in (("workloads", file.workloads), ("commands", file.commands)):
         for place, application in enumerate(applications):

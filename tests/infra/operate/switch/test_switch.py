@@ -58,6 +58,7 @@ class Kubernetes(Operator):
     #: Members that other machines run.
     elsewhere: int = 0
     consumes: bool = True
+    at_stop: Callable[[], object] = lambda: None
 
     def may(self, verb: str, group: str, resource: str, namespace: str, name: str) -> bool:
         assert namespace == "shop"
@@ -104,6 +105,8 @@ class Kubernetes(Operator):
 
     def run(self, body: Object) -> None:
         count = body["spec"]["replicas"]
+        if not count and body["metadata"]["name"] == "web":
+            self.at_stop()
         ready = 0 if body["metadata"]["name"] in self.waiting else count
         body["status"] = {"replicas": count, "readyReplicas": ready, "updatedReplicas": ready}
         group = body["spec"]["template"]["spec"]["containers"][0]["env"][0]["value"]
@@ -285,8 +288,25 @@ def test_a_group_that_commits_nothing_on_the_target_is_not_called_moved(shop: Sh
         switch(shop, tmp_path)
 
 
+def test_the_last_records_of_stopped_producers_are_waited_for(shop: Shop, tmp_path: Path) -> None:
+    shop.source.hold("orders", [(12, "")])
+    shop.kubernetes_.at_stop = lambda: shop.target.hold(REMOTE.topic, [(12, "")])
+    switch(shop, tmp_path)
+    assert shop.places == {GROUP: "uswest"}
+
+
+def test_ctrl_c_before_the_positions_are_committed_puts_everything_back(shop: Shop, tmp_path: Path) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    shop.operator.before_patch = interrupt
+    with pytest.raises(KeyboardInterrupt):
+        switch(shop, tmp_path)
+    assert (shop.positions(REMOTE), shop.places, shop.members) == ({}, {GROUP: "useast"}, {GROUP: 3})
+
+
 def test_an_unknown_group_is_refused(shop: Shop, tmp_path: Path) -> None:
-    with pytest.raises(RefusedError, match="switch: no position for checkout-wob"):
+    with pytest.raises(RefusedError, match="switch: no position to commit for checkout-wob"):
         switch(shop, tmp_path, Mode.PLANNED, {**CHECKOUT, "groups": [GROUP, "checkout-wob"]})
     assert shop.kubernetes_.calls == []
 
@@ -353,6 +373,7 @@ def as_it_is(_: Shop) -> None:
         (WEB, scaled_to_zero, "no-replicas: Deployment shop/web has no replicas"),
         (WEB, scaled_by_keda, "scaled-from-zero: ScaledObject web scales Deployment shop/web"),
         (WEB, with_another_reader, "setting-shared: Deployment shop/report also reads Secret web-kafka"),
+        ({**WEB, "settings": []}, as_it_is, "nothing-to-switch: `settings` is empty, at workloads.1"),
         ({**WEB, "role": "consumer"}, as_it_is, "consumer-without-groups: a consumer has no group"),
     ],
 )
@@ -393,7 +414,7 @@ def test_two_workloads_may_share_a_setting(shop: Shop, tmp_path: Path) -> None:
 def test_a_file_without_an_application_is_refused(shop: Shop, tmp_path: Path) -> None:
     path = tmp_path / "switch.yaml"
     path.write_text("workloads: []")
-    with pytest.raises(ReplicationError, match="nothing-to-switch"):
+    with pytest.raises(ReplicationError, match="nothing-to-switch: `workloads` is empty"):
         Switch(a_call(), shop, Failover, path)
 
 
