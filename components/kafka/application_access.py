@@ -62,11 +62,16 @@ class Authorizer:
 
     def __init__(self, entries: Iterable[AclEntry]) -> None:
         self._entries: dict[tuple[str, str], list[AclEntry]] = {}
+        #: What allows something, by type and name of the resource; prefixes are with the ACLs of every name.
+        self._granted: dict[tuple[str, str], list[AclEntry]] = {}
         for entry in entries:
             self.add(entry)
 
     def add(self, entry: AclEntry) -> None:
         self._entries.setdefault((entry.principal, entry.resource), []).append(entry)
+        if entry.permission == "ALLOW":
+            name = entry.name if entry.pattern == "LITERAL" else EVERY_NAME
+            self._granted.setdefault((entry.resource, name), []).append(entry)
 
     def about(self, principal: str, resource: str) -> Iterator[AclEntry]:
         for named in {principal, EVERYONE}:
@@ -99,13 +104,8 @@ class Authorizer:
 
     def users(self, resource: str, name: str, operation: str) -> frozenset[str]:
         """Return the principals that may do this, from some host at least."""
-        wanted = (
-            entry._replace(name=name, operation=operation)
-            for (_, kind), entries in self._entries.items()
-            if kind == resource
-            for entry in entries
-            if entry.permission == "ALLOW" and applies(entry, name)
-        )
+        granted = (*self._granted.get((resource, name), ()), *self._granted.get((resource, EVERY_NAME), ()))
+        wanted = (entry._replace(name=name, operation=operation) for entry in granted if applies(entry, name))
         return frozenset(asked.principal for asked in wanted if self.allows(asked))
 
 
@@ -141,9 +141,13 @@ def shortfall(
     granted = without_fences(source)
     judged = _Judged(Authorizer(granted), Authorizer(target))
     allowing = [entry for entry in granted if entry.permission == "ALLOW" and entry.principal not in others]
+    named: dict[tuple[str, str], list[Counterpart]] = {}
+    for counterpart in counterparts:
+        for key in ((counterpart.resource, counterpart.name), (counterpart.resource, EVERY_NAME)):
+            named.setdefault(key, []).append(counterpart)
     for entry in sorted(allowing, key=_widest_first):
-        for counterpart in counterparts:
-            if counterpart.resource == entry.resource and applies(entry, counterpart.name):
+        for counterpart in named.get((entry.resource, entry.name if entry.pattern == "LITERAL" else EVERY_NAME), ()):
+            if applies(entry, counterpart.name):
                 judged.judge(entry, counterpart)
     return Shortfall(tuple(judged.missing), tuple(judged.denied.values()))
 

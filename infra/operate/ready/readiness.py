@@ -8,7 +8,14 @@ from typing import Literal
 
 from kafka_replication.components.contract.parameters import DocumentPart, FlowParameters
 from kafka_replication.components.contract.wording import agreeing, named, number
-from kafka_replication.components.kafka.acls import EVERYONE, AclEntry, grant_options, operation_title
+from kafka_replication.components.kafka.acls import (
+    EVERY_NAME,
+    EVERYONE,
+    AclEntry,
+    grant_options,
+    operation_title,
+    without_fences,
+)
 from kafka_replication.components.kafka.application_access import (
     Authorizer,
     Counterpart,
@@ -117,7 +124,7 @@ def judge(flow: FlowParameters, facts: ReadyFacts, others: frozenset[str], api_v
     writers: dict[str, frozenset[str]] = {}
     if not isinstance(here, NoAnswer):
         used = (*counterparts(flow, facts.topics, facts.groups), *transactional_ids(here))
-        of_source = Authorizer(here)
+        of_source = Authorizer(without_fences(here))
         allowing = [entry for entry in here if entry.permission == "ALLOW" and entry.principal not in others]
         by_kind: dict[str, set[str]] = {}
         for part in used:
@@ -125,7 +132,8 @@ def judge(flow: FlowParameters, facts: ReadyFacts, others: frozenset[str], api_v
         users = {
             entry.principal
             for entry in allowing
-            if any(applies(entry, name) for name in by_kind.get(entry.resource, ()))
+            for names in [by_kind.get(entry.resource, set())]
+            if entry.name in names or (_is_wide(entry) and any(applies(entry, name) for name in names))
         }
         writers = {topic: of_source.users("TOPIC", topic, "WRITE") for topic in facts.topics}
         not_judged += _unknown_users(flow, facts, of_source, writers)
@@ -162,6 +170,10 @@ def judge(flow: FlowParameters, facts: ReadyFacts, others: frozenset[str], api_v
     )
 
 
+def _is_wide(entry: AclEntry) -> bool:
+    return entry.pattern == "PREFIXED" or entry.name == EVERY_NAME
+
+
 def _unknown_users(
     flow: FlowParameters, facts: ReadyFacts, source: Authorizer, writers: Mapping[str, frozenset[str]]
 ) -> Iterator[str]:
@@ -195,10 +207,10 @@ def _missing_acls(target: str, acls: Iterable[AclEntry]) -> Iterator[Missing]:
 
 def _resource(entry: AclEntry) -> str:
     kind = entry.resource.lower().replace("_", " ")
-    beginning = "every " if entry.pattern == "PREFIXED" or entry.name == "*" else ""
+    beginning = "every " if _is_wide(entry) else ""
     name = f" that begins with {entry.name}" if entry.pattern == "PREFIXED" else f" {entry.name}"
     host = "" if entry.host == "*" else f" from {entry.host}"
-    return f"{beginning}{kind}{'' if entry.name == '*' else name}{host}"
+    return f"{beginning}{kind}{'' if entry.name == EVERY_NAME else name}{host}"
 
 
 def _denied(target: str, allowed: AclEntry, by: AclEntry) -> Missing:

@@ -205,6 +205,13 @@ def test_what_was_not_looked_at_is_never_ready(changed: Mapping[str, Any], said:
     assert "not everything was looked at" in summary(found)
 
 
+def test_during_a_fence_the_producers_of_the_source_are_still_known() -> None:
+    fence = AclEntry("User:*", "TOPIC", "LITERAL", "orders", "WRITE", "DENY")
+    here = [*READS, fence, fence._replace(principal="Fence:prod/orders")]
+    found = judged(facts(acls={"source": here, "target": HAS}))
+    assert (found.missing, found.not_judged) == ((), ())
+
+
 def test_a_user_without_scram_credentials_logs_in_in_a_way_that_no_cluster_shows() -> None:
     nobody: dict[str, Any] = {"source": {}, "target": {}}
     assert judged(facts(scram=nobody)).unknowable[0] == (
