@@ -20,6 +20,7 @@ from kafka_replication.components.topology.parsing import parse_model, parse_top
 from kafka_replication.infra.commands.app import app
 from kafka_replication.infra.deploy.promotion.rule.plan import PromotionPlan, check_plan
 from kafka_replication.infra.operate.offsets.file import OffsetsFile, entries
+from kafka_replication.infra.operate.switch.file import SwitchFile
 from kafka_replication.infra.stack.settings import read_settings, stack_names
 from kafka_replication.infra.stack.stack_checks import problems
 from kafka_replication.spark.arguments import parser as job_arguments
@@ -78,6 +79,9 @@ def yaml_problems(document: Any, folder: Path) -> list[Problem]:
             plan = parse_model(PromotionPlan, document)
             stacks = [stack for environment in plan.environments for wave in environment.waves for stack in wave.stacks]
             return list(check_plan(plan, stacks))
+        case {"workloads": _}:
+            parse_model(SwitchFile, document)
+            return []
         case {"config": _}:
             return stack_problems(document, folder)
         case {"runtime": "yaml", "resources": _}:
