@@ -135,7 +135,7 @@ class Switch:
             "source": flow.source.bootstrap_servers,
             "target": flow.target.bootstrap_servers,
         }
-        apis: dict[str | None, KubernetesApi] = {None: self.opened.api}
+        apis: dict[str | None, KubernetesApi] = {None: self._contexts.enter_context(self.opened.kubernetes())}
         for context in dict.fromkeys(workload.context for workload in self.file.workloads):
             if context is not None:
                 access = KubernetesAccess(context=context)
