@@ -14,8 +14,12 @@ from kafka_replication.infra.operate.ready.readiness import OPEN, Judgement, Quo
 from kafka_replication.infra.operate.status.facts import NoAnswer
 
 T = TypeVar("T")
-#: Answers that leave something unjudged; any other error ends the command.
-_REFUSALS = frozenset({"not-authorized", "authorizer-off", "kafka-error"})
+#: Answers that leave something unjudged, and what to do; any other error ends the command.
+_REFUSALS = {
+    "not-authorized": "Let the validation's user describe the cluster and the configuration of topics",
+    "authorizer-off": "Without an authorizer there are no ACLs to compare",
+    "kafka-error": "The brokers may be too old to say",
+}
 
 
 def look(opened: FlowAccess, quotas: Mapping[Side, Quotas]) -> Judgement:
@@ -53,7 +57,7 @@ def _asked(ask: Callable[[], T]) -> T | NoAnswer:
     except ClusterError as error:
         if error.code not in _REFUSALS:
             raise
-        return NoAnswer(f"{error}. {error.remedy}")
+        return NoAnswer(f"{error}. {_REFUSALS[error.code]}")
 
 
 def refuse_copy(opened: FlowAccess) -> None:

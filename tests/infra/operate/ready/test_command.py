@@ -114,9 +114,15 @@ def test_the_document_and_the_kafka_users_have_the_same(call: Callable[..., Answ
     assert "kafka-acls.sh" not in printed
 
 
-@pytest.mark.parametrize("code", ["not-authorized", "authorizer-off"])
+@pytest.mark.parametrize(
+    ("code", "advice"),
+    [
+        ("not-authorized", "Let the validation's user describe the cluster"),
+        ("authorizer-off", "Without an authorizer there are no ACLs to compare"),
+    ],
+)
 def test_acls_that_a_cluster_does_not_show_end_with_another_exit_code(
-    call: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch, code: str
+    call: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch, code: str, advice: str
 ) -> None:
     def refused(reader: Reader) -> list[AclEntry]:
         raise ClusterError(code, "refused", reader.alias, "why", "allow it.")
@@ -124,6 +130,7 @@ def test_acls_that_a_cluster_does_not_show_end_with_another_exit_code(
     monkeypatch.setattr(Reader, "every_acl", refused)
     answer = call()
     assert answer.returncode == 2, answer.stderr
+    assert f"! not judged refused. {advice}" in answer.stdout
     assert (
         "! orders     nothing that was looked at is missing on uswest, but not everything was looked at"
         in answer.stdout
