@@ -106,7 +106,7 @@ class Hook:
                 check=False,
             )
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise CannotRunError("hook-failed", f"{step}: {error}", self.title, why, remedy) from error
+            raise CannotRunError("hook-failed", f"{step} did not run: {error}", self.title, why, remedy) from error
         if ended.returncode:
             what = f"{step} ended with exit status {ended.returncode}"
             raise CannotRunError("hook-failed", what, self.title, why, remedy, ended.stdout.strip())
