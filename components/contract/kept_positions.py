@@ -21,10 +21,10 @@ _Offset: TypeAlias = Annotated[StrictInt, Field(ge=0, lt=1 << 63)]
 
 
 def positions_topic(flow: str) -> str:
-    """Return the name of the topic. Every replication policy takes a topic that ends like this for an internal one, so
-    that no flow copies it.
+    """Return the name of the topic. MirrorMaker takes what begins and ends like this for a topic of its own, so that no
+    flow copies it.
     """
-    return f"{flow}.positions.internal"
+    return f"mm2-positions.{flow}.internal"
 
 
 class KeptPosition(DocumentPart):

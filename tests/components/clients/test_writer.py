@@ -63,5 +63,5 @@ def test_only_another_writer_ends_a_writer(
     monkeypatch.setattr(writer, "Producer", made)
     monkeypatch.setattr("time.monotonic", lambda: made.now)
     with pytest.raises(CannotRunError) as refused:
-        TopicWriter("orders.positions.internal", "uswest", {}).write([(b"key", b"value")])
+        TopicWriter("mm2-positions.orders.internal", "uswest", {}).write([(b"key", b"value")])
     assert refused.value.code == code

@@ -2,6 +2,7 @@
 
 import pytest
 
+from kafka_replication.components.contract.kept_positions import positions_topic
 from kafka_replication.components.kafka.automata import automaton
 from kafka_replication.components.kafka.patterns import Selection
 from kafka_replication.components.kafka.replication_policy import is_readable, upstream_hops
@@ -24,6 +25,7 @@ def test_selecting_everything_leaves_out_internal_topics_and_topics_that_would_c
         "eu.heartbeats",
         ".hidden",
         "mm2-offset-syncs.uswest.internal",
+        positions_topic("orders"),
     ]
     assert selected([*names, "__consumer_offsets"]) == ["orders"]
 

@@ -54,14 +54,16 @@ def test_the_keeper_gets_its_topic_and_transactional_id_if_asked_for_or_run_by_t
     asked = {"image": image, "exporter": {"namespace": "monitoring", "keep": in_the_stack}}
     stacks = write_stack(tmp_path, a_topology(a_flow()), validation={"inCluster": asked})
     settings = read_settings("test", stacks)
-    found = [acl for acl in stack_acls(settings, keeper=not in_the_stack) if acl.name == "orders.positions.internal"]
+    found = [
+        acl for acl in stack_acls(settings, keeper=not in_the_stack) if acl.name == "mm2-positions.orders.internal"
+    ]
     assert [(acl.cluster, acl.resource, acl.operations) for acl in found] == [
         (WEST, "topic", ("CREATE", "WRITE")),
         (WEST, "transactional_id", ("WRITE",)),
     ]
     without = asked | {"exporter": {"namespace": "monitoring"}}
     plain = read_settings("test", write_stack(tmp_path, a_topology(a_flow()), validation={"inCluster": without}))
-    assert "orders.positions.internal" not in {acl.name for acl in stack_acls(plain)}
+    assert "mm2-positions.orders.internal" not in {acl.name for acl in stack_acls(plain)}
 
 
 def test_a_narrow_table_shows_every_name_in_full(tmp_path: Path) -> None:
