@@ -17,11 +17,13 @@ from collections import Counter
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+import yaml
 from confluent_kafka.admin import AclOperation  # type: ignore[attr-defined]  # its stubs do not re-export it
 from rich.console import Console
 
 from kafka_replication.components.contract.kept_positions import positions_topic
 from kafka_replication.infra.local import stack
+from kafka_replication.infra.stack.settings import read_settings
 from tests.bench.drill_commands import Drills
 from tests.bench.drill_counting import Log, before, count, everything, positions, read_log, since, without_offset
 from tests.bench.drill_moves import failed_over, fill, resumed
@@ -29,11 +31,12 @@ from tests.bench.drill_rows import PAGE
 from tests.bench.drill_shapes import SHAPES, Shape, prepared
 from tests.bench.keeper_process import Keeper, denied, kill_broker, newest_look_ms, seconds_until_looked
 from tests.bench.keeper_traffic import Group, running
+from tests.local.flows import Deployed
 from tests.pages import put, table
 from tests.repository import ROOT
 
 RATE, TRAFFIC_SECONDS, RECENT_SECONDS = 500, 20.0, 10.0
-SECTION = "keeper"
+SECTION, PAIR = "keeper", "prefixlessPair"
 HEAD = (
     "shape",
     "consumed in the last 10 s",
@@ -69,7 +72,7 @@ class Row:
     """A drill of a shape: the same loss for a group `beside` a keeper, and for one `alone`.
 
     `recent` counts what the group beside it consumed in the last 10 seconds, and `look_seconds` is the age of the
-    keeper's last look at the loss.
+    keeper's last look at the loss. MirrorMaker emits `checkpoints` every so many seconds.
     """
 
     shape: str
@@ -78,11 +81,12 @@ class Row:
     alone: Moved
     look_seconds: float
     lost: int
+    checkpoints: int = 1
 
     @property
     def cells(self) -> tuple[str, ...]:
         return (
-            self.shape,
+            self.shape if self.checkpoints == 1 else f"{self.shape}, checkpoints every {self.checkpoints} s",
             f"{self.recent}",
             self.beside.text,
             f"{self.beside.oldest_seconds:.1f} s",
@@ -92,7 +96,7 @@ class Row:
         )
 
 
-def drilled(drills: Drills, shape: Shape, log: Path) -> Row:
+def drilled(drills: Drills, shape: Shape, log: Path, checkpoints: int) -> Row:
     """Kill the broker of the source under traffic, and count what both groups get on the target."""
     fill(drills, shape, drills.seed)
     keeper, names = Keeper(drills, log), {"beside": f"{shape.prefix}{drills.seed}-beside"}
@@ -103,7 +107,7 @@ def drilled(drills: Drills, shape: Shape, log: Path) -> Row:
     try:
         seconds_until_looked(drills, shape.flows)
         with running(sides, groups.values(), RATE, drills.seed) as over:
-            over.wait(TRAFFIC_SECONDS)
+            over.wait(TRAFFIC_SECONDS + checkpoints)
             lost_at = time.time()
             kill_broker("useast")
             over.set()
@@ -141,6 +145,7 @@ def drilled(drills: Drills, shape: Shape, log: Path) -> Row:
         moved["alone"],
         round(lost_at - min(looks), 2),
         (everything(sent) - everything(crossed)).total(),
+        checkpoints,
     )
 
 
@@ -172,6 +177,18 @@ def consumed_at(sent: Log, group: Group) -> dict[bytes, float]:
     return found
 
 
+def with_interval(deployed: Deployed, seconds: int) -> Deployed:
+    """Let MirrorMaker emit checkpoints and sync offsets at this interval."""
+    settings = deployed.settings
+    file = settings.stacks / "topologies" / f"{settings.stack}.yaml"
+    topology = yaml.safe_load(file.read_text())
+    for replication in topology["replications"].values():
+        if replication["kind"] != PAIR:
+            replication["intervals"] |= {"emitCheckpointsSeconds": seconds, "syncGroupOffsetsSeconds": seconds}
+    file.write_text(yaml.safe_dump(topology, sort_keys=False))
+    return Deployed(read_settings(settings.stack, settings.stacks), deployed.endpoints)
+
+
 def append(file: Path, row: Row) -> None:
     """Print a row, and keep it."""
     print(f"{row}\n| {' | '.join(row.cells)} |", flush=True)
@@ -181,13 +198,15 @@ def append(file: Path, row: Row) -> None:
 
 
 def read(file: Path) -> list[Row]:
-    """The newest row of each shape, in the order of SHAPES."""
+    """The newest row of each shape and interval, in the order of SHAPES."""
     newest = {}
     for line in file.read_text().splitlines():
         values = json.loads(line)
         values |= {way: Moved(**values[way]) for way in ("beside", "alone")}
-        newest[values["shape"]] = Row(**values)
-    return [newest[shape.name] for shape in SHAPES if shape.name in newest]
+        row = Row(**values)
+        newest[row.shape, row.checkpoints] = row
+    order = [shape.name for shape in SHAPES]
+    return sorted(newest.values(), key=lambda row: (order.index(row.shape), row.checkpoints))
 
 
 def main() -> int:
@@ -195,6 +214,8 @@ def main() -> int:
     rows = ROOT / ".local" / "keeper.jsonl"
     parser.add_argument("--rows", type=Path, default=rows, help="file that keeps the rows")
     parser.add_argument("--only", action="append", default=[], metavar="SHAPE", help="deploy only this shape")
+    interval = "seconds between MirrorMaker's checkpoints, and between its syncs of offsets"
+    parser.add_argument("--checkpoints", type=int, default=1, help=interval)
     parser.add_argument("--write", action="store_true", help="write the rows of the file into the page, and end")
     given = parser.parse_args()
     if given.write:
@@ -205,11 +226,14 @@ def main() -> int:
     shapes = [shape for shape in SHAPES if shape.name in given.only or not (given.only or shape.kills)]
     endpoints, failed = stack.up(Console()), []
     try:
-        with tempfile.TemporaryDirectory() as folder, prepared(endpoints, Path(folder), shapes).running() as deployed:
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            with_interval(prepared(endpoints, Path(folder), shapes), given.checkpoints).running() as deployed,
+        ):
             drills = Drills(deployed, given.rows, 10 * (int(time.time()) % 1_000_000))
             for shape in shapes:
                 try:
-                    append(given.rows, drilled(drills, shape, Path(folder) / "keeper.log"))
+                    append(given.rows, drilled(drills, shape, Path(folder) / "keeper.log", given.checkpoints))
                 except Exception:  # noqa: BLE001
                     failed.append(shape.name)
                     print(f"{shape.name} failed:\n{traceback.format_exc()}", flush=True)
