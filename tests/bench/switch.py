@@ -2,8 +2,7 @@
 
 Ten groups consume in Deployments of one pod each, and a Deployment produces. A stand-in for a kubelet starts and ends a
 process for each pod, with the address in its ConfigMap. First a planned failover whose command is killed once, and one
-that is not; last a disaster, in which the broker of the source is killed. `--many` instead measures the command alone
-for 1,000 groups. Nothing is asserted about time.
+that is not; last a disaster, in which the broker of the source is killed. Nothing is asserted about time.
 """
 
 import contextlib
@@ -27,13 +26,11 @@ from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi, Obje
 from kafka_replication.infra.local import stack
 from kafka_replication.infra.local.endpoints import ADMIN, Endpoints, part_name
 from kafka_replication.infra.local.state import load_state
-from kafka_replication.infra.local.traffic import create_topics, produce
 from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 from tests.bench.drill_shapes import SHAPES, prepared
 from tests.bench.switch_application import REMOTE, TOPIC
 from tests.local.flows import Deployed
-from tests.local.moving import failover_command, forget, stand_at
-from tests.local.observed import committed
+from tests.local.moving import failover_command, forget
 from tests.repository import ROOT
 
 GROUPS, NAMESPACE = 10, "shop"
@@ -245,45 +242,6 @@ def _expect_none(kubelet: Kubelet) -> None:
         raise NotYetError(f"{len(kubelet.running)} run")
 
 
-def many(deployed: Deployed, endpoints: Endpoints) -> None:
-    """What the command alone takes for 1,000 groups that do not run, in 100 partitions each."""
-    source, target, topic = endpoints.regions["useast"], endpoints.regions["uswest"], "plain-orders-many"
-    create_topics(source, {topic: 100})
-    produce(source, topic, 20_000, seed=1)
-    groups = [f"plain-orders-many-{number}" for number in range(1_000)]
-    for group in groups:
-        stand_at(source, group, topic, dict.fromkeys(range(100), 100))
-    began = time.time()
-
-    def synced() -> None:
-        known = sum(len(committed(target, group, f"useast.{topic}")) for group in groups[::100])
-        if known < 1_000:
-            raise NotYetError(f"{known} of 1000 positions")
-
-    wait_for("MirrorMaker to sync the groups", synced, SECONDS, 5)
-    print(f"MirrorMaker has synced 1,000 groups after {time.time() - began:.0f} s", flush=True)
-    timed(deployed, "--dry-run", "--watch-seconds", "0")
-    timed(deployed, "--watch-seconds", "0")
-    psutil.Process(load_state().parts[part_name("useast")].pid).kill()
-    timed(deployed, "--mode", "disaster", "--dry-run")
-    timed(deployed, "--mode", "disaster")
-
-
-def timed(deployed: Deployed, *options: str) -> None:
-    """Run the command, and print what it took and where the positions were committed."""
-    began = time.time()
-    answer = subprocess.run(
-        failover_command(deployed, "plain", *options),
-        cwd=ROOT,
-        env={**os.environ, "PYTHONUNBUFFERED": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    said = [line for line in answer.stdout.splitlines() if "committed on" in line or "groups  " in line]
-    print(f"{' '.join(options)}: {time.time() - began:.1f} s, {answer.returncode}, {said} {answer.stderr}", flush=True)
-
-
 def main() -> None:
     if "REPLICATE_LOCAL" not in os.environ:
         raise SystemExit("set REPLICATE_LOCAL to a folder for a local stack of its own, which is removed at the end")
@@ -295,9 +253,6 @@ def main() -> None:
             kubelet = Kubelet(api, endpoints, folder)
             groups = deploy(api, endpoints.regions["useast"].bootstrap_servers)
             file = str(switch_file(folder, groups))
-            if "--many" in sys.argv:
-                many(deployed, endpoints)
-                return
             with kubelet.working():
                 await_consumption(kubelet, groups, TOPIC, 0)
                 moved(deployed, kubelet, groups, "--switch", file, "--watch-seconds", "2", kill_at="point of no return")
