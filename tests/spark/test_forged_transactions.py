@@ -7,7 +7,7 @@ from confluent_kafka import Consumer
 from confluent_kafka import TopicPartition as KafkaPartition
 
 from kafka_replication.components.contract.report import FlowOutcome
-from kafka_replication.infra.local.endpoints import Endpoints
+from kafka_replication.infra.local.endpoints import Endpoints, Region
 from kafka_replication.infra.local.traffic import create_topics
 from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 from tests.spark.outcomes import Check, codes_of, failures, named
@@ -21,20 +21,18 @@ def commit_on_source(scene: Scene, topic: str, numbers: Iterable[int], end: int)
     """Write records in a transaction; its marker takes the offset before `end`."""
     with transaction(scene, scene.source, topic, 0, numbers) as commit:
         commit()
-    expect_end(scene, topic, end)
+    expect_end(scene.source, topic, end)
 
 
 def abort_on_source(scene: Scene, topic: str, numbers: Iterable[int], end: int) -> None:
     with transaction(scene, scene.source, topic, 0, numbers):
         pass
-    expect_end(scene, topic, end)
+    expect_end(scene.source, topic, end)
 
 
-def expect_end(scene: Scene, topic: str, end: int) -> None:
+def expect_end(region: Region, topic: str, end: int) -> None:
     """Wait for the marker: a broker writes it after it has answered."""
-    consumer = Consumer(
-        {**scene.source.client_config("app"), "group.id": "nobody", "isolation.level": "read_committed"}
-    )
+    consumer = Consumer({**region.client_config("app"), "group.id": "nobody", "isolation.level": "read_committed"})
 
     def reached() -> None:
         _, seen = consumer.get_watermark_offsets(KafkaPartition(topic, 0), CALL_SECONDS)
@@ -85,6 +83,7 @@ def compacted_sides(scene: Scene, topic: str, source: list[str], target: list[st
         if len(held) < longer:
             with transaction(scene, region, name, 0, KEYED[: longer - len(held)]):
                 pass
+            expect_end(region, name, longer - len(held) + 1)
         rows = [(each[:1].encode(), each[1:].encode() or None, scene.began_ms, Headers()) for each in held]
         produce(region, name, 0, rows)
 
