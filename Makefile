@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup demo quick slow test check format bench alerts monitoring drills keeper schema reference site dist image image-bench model faults properties matrix lock touched-stacks review environments promote drift
+.PHONY: help setup demo quick slow test check format bench bench-mirror alerts monitoring drills keeper schema reference site dist image image-bench model faults properties matrix lock touched-stacks review environments promote drift
 
 # Recipes read these, ENVIRONMENT, TO, STACKS, FAULTS, MONITORING, SIZE and those of `matrix` as environment
 # variables, so that neither make nor a shell runs what a value contains.
@@ -24,6 +24,7 @@ help:
 	@echo "make review  review a change of the stacks it touches: BASE=origin/main OUT=review"
 	@echo "make promote deploy stack by stack in the order of stacks/promotion.yaml: ENVIRONMENT=… TO=…"
 	@echo "make drift   compare the clusters with the stacks: STACKS=…"
+	@echo "make bench-mirror  measure what MirrorMaker 2 carries over a round trip: infra/NUMBERS.md"
 	@echo "make bench   measure checks, deployments and validation: SIZE=--records=1000000"
 	@echo "make reference  write the reference pages: commands, keys, alerts, series, problem codes"
 	@echo "make site    build the pages as a site with a search, into .local/site"
@@ -83,6 +84,9 @@ bench: $(READY)
 	$(BIN)/python -m tests.bench.exporter
 	$(BIN)/python -m tests.bench.look
 	REPLICATE_LOCAL=.local/bench $(BIN)/python -m tests.bench.size $$SIZE
+
+bench-mirror: $(READY)
+	REPLICATE_LOCAL=.local/mirror $(BIN)/python -m tests.bench.mirror $$MIRROR
 
 drills: $(READY)
 	REPLICATE_LOCAL=.local/drills $(BIN)/python -m tests.bench.drills

@@ -4,8 +4,10 @@ import time
 
 from tests.model.disaster_machine import Disaster
 from tests.model.flow_machine import Flow
+from tests.model.keeper_machine import Keeper
 from tests.model.machine import Offsets, run
 from tests.model.night_machine import Night
+from tests.model.pair_keeper_machine import PairKeeper
 from tests.model.pair_machine import Marks
 from tests.model.pair_night_machine import PairNight
 from tests.model.parity_machine import Parity
@@ -21,6 +23,8 @@ MACHINES = (
     (Return, "failback with the identity policy"),
     (PairNight, "failover in a pair"),
     (Disaster, "failover after the loss of the source"),
+    (Keeper, "positions that are kept for it"),
+    (PairKeeper, "positions that are kept in a pair"),
 )
 
 

@@ -1,0 +1,186 @@
+"""`make bench-mirror`: how many bytes a second MirrorMaker 2 carries, over which round trip, with which settings.
+
+Two brokers and one Connect worker with both compilers of the JVM run on this machine. The worker runs what this project
+renders for a flow. It reaches both brokers through a proxy that adds the round trip, and lets as many bytes be in
+flight as TCP would.
+
+Each cell writes its result to a file, so a run that was interrupted goes on where it was. Rates on one machine are
+lower than on several, because the brokers and the worker share its processors: the processor seconds per gigabyte do
+not depend on that.
+"""
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]  # not in its stubs
+from rich.console import Console
+
+from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.local import artifacts, paths
+from kafka_replication.infra.machine.waiting import NotYetError, wait_for
+from tests.bench.mirror import page
+from tests.bench.mirror.cells import Cell, reduced, topic, whole
+from tests.bench.mirror.cluster import Broker, Machines, Worker, not_running
+from tests.bench.mirror.page import Measured
+
+#: A cell copies at most so many bytes or records, and is measured for so many seconds at most.
+CELL_BYTES, CELL_RECORDS, CELL_SECONDS = 256 * 2**20, 1_000_000, 15.0
+FIRST_SECONDS = 60
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure the cells, and print a table; 2 if something could not run."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.mirror", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--whole", action="store_true", help="the whole grid, which takes days (default: 15 minutes)")
+    parser.add_argument("--results", type=Path, default=Path(".local/mirror.jsonl"), help="where results are added")
+    parser.add_argument("--seconds", type=float, default=CELL_SECONDS, help="of each cell at most (default: 15)")
+    parser.add_argument("--write", action="store_true", help="write the results into infra/NUMBERS.md")
+    arguments = parser.parse_args(argv)
+    console = Console()
+    known = results(arguments.results)
+    try:
+        measure_all(console, list(whole() if arguments.whole else reduced()), known, arguments)
+    except CannotRunError as error:
+        console.print(str(error), style="red", markup=False)
+        return 2
+    known = results(arguments.results)
+    console.print(page.rows(known, lambda _: True), soft_wrap=True, markup=False)
+    console.print(f"{page.machine()}; load average {os.getloadavg()[0]:.2f}, this bench included")
+    if arguments.write:
+        page.write(known)
+    return 0
+
+
+def results(file: Path) -> dict[Cell, Measured]:
+    """Return what was measured so far."""
+    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+    read = [json.loads(line) for line in lines]
+    return {Cell(**entry["cell"]): Measured(**entry["measured"]) for entry in read}
+
+
+def measure_all(
+    console: Console, cells: Sequence[Cell], known: dict[Cell, Measured], arguments: argparse.Namespace
+) -> None:
+    """Measure the cells that are not known, and add each result to the file. Raises CannotRunError."""
+    left = [cell for cell in dict.fromkeys(cells) if cell not in known]
+    arguments.results.parent.mkdir(parents=True, exist_ok=True)
+    built = artifacts.ensure(console)
+    for tls in (False, True):
+        of_kind = [cell for cell in left if cell.tls == tls]
+        if not of_kind:
+            continue
+        with Machines(built, paths.data() / f"mirror-{int(time.time())}") as machines:
+            source, target = (machines.broker(alias, tls=tls) for alias in ("source", "target"))
+            for number, cell in enumerate(of_kind, 1):
+                console.print(f"{number} of {len(of_kind)}: {cell.text}")
+                measured = measure(machines, source, target, cell, arguments.seconds)
+                entry = {"cell": asdict(cell), "measured": asdict(measured)}
+                with arguments.results.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(entry) + "\n")
+
+
+def fill(source: Broker, cell: Cell) -> int:
+    """Write the records of a cell, unless they are there, and return how many there are."""
+    name, records = topic(cell), min(CELL_RECORDS, CELL_BYTES // cell.record_bytes)
+    admin = AdminClient({"bootstrap.servers": source.address})
+    if name in admin.list_topics(timeout=10).topics:
+        return records
+    create(source, name, cell.partitions)
+    producer = Producer({"bootstrap.servers": source.address, "linger.ms": 20, "batch.size": 500_000})
+    for number in range(records):
+        # Equal values would be compressed to almost nothing.
+        value = os.urandom(cell.record_bytes - 8)
+        while True:
+            try:
+                producer.produce(name, value, number.to_bytes(8, "big"), number % cell.partitions)
+                break
+            except BufferError:
+                producer.poll(1)
+    if producer.flush(120):
+        raise not_running("records were not written", name, "")
+    return records
+
+
+def create(broker: Broker, name: str, partitions: int) -> None:
+    admin = AdminClient({"bootstrap.servers": broker.address})
+    admin.create_topics([NewTopic(name, partitions, 1)])[name].result(30)
+
+
+@contextmanager
+def running(machines: Machines, source: Broker, target: Broker, cell: Cell, name: str) -> Iterator[Worker]:
+    """Run the proxy, a worker and the rendered source connector of a cell."""
+    proxy = machines.proxy(cell.links(source, target))
+    connect, config = cell.objects(source, target)
+    worker = machines.worker(connect, target, name)
+    try:
+        worker.run(name, {**config, "name": name})
+        yield worker
+    finally:
+        worker.server.stop()
+        proxy.stop()
+
+
+def measure(machines: Machines, source: Broker, target: Broker, cell: Cell, seconds: float) -> Measured:
+    """Copy the records of a cell into a new topic of the target. Raises CannotRunError."""
+    records, name = fill(source, cell), f"cell-{int(time.time() * 1000)}"
+    remote = f"source.{topic(cell)}"
+    admin = AdminClient({"bootstrap.servers": target.address})
+    for old in [known for known in admin.list_topics(timeout=10).topics if not known.startswith("__")]:
+        admin.delete_topics([old])[old].result(30)
+    with running(machines, source, target, cell, name) as worker:
+        look = Looks(target, remote, cell.partitions)
+
+        def first() -> int:
+            if failed := worker.failed(name):
+                raise not_running("a task failed", name, failed)
+            if not (copied := look.copied()):
+                raise NotYetError("nothing was copied")
+            return copied
+
+        wait_for("the first records", first, FIRST_SECONDS, 0.1)
+        servers = (worker.server, source.server, target.server, machines.proxies[-1])
+        begun, before, cpu = time.monotonic(), look.copied(), [server.cpu_seconds for server in servers]
+
+        def enough() -> None:
+            # The last records are not counted: they come when only some partitions have any left.
+            if look.copied() < records * 0.9 and time.monotonic() - begun < seconds:
+                raise NotYetError("it copies")
+
+        wait_for("the copies", enough, seconds + FIRST_SECONDS, 0.2)
+        copied, took = look.copied() - before, time.monotonic() - begun
+        used = [server.cpu_seconds - at for server, at in zip(servers, cpu, strict=True)]
+        return Measured(copied, took, used[0], used[1] + used[2], used[3], worker.server.resident_mib)
+
+
+@dataclass
+class Looks:
+    """Asks the target how many records it has."""
+
+    target: Broker
+    remote: str
+    partitions: int
+
+    def __post_init__(self) -> None:
+        self.consumer = Consumer({"bootstrap.servers": self.target.address, "group.id": "looks"})
+
+    def copied(self) -> int:
+        if self.remote not in self.consumer.list_topics(timeout=10).topics:
+            return 0
+        places = [TopicPartition(self.remote, number) for number in range(self.partitions)]
+        try:
+            return sum(self.consumer.get_watermark_offsets(place, timeout=10)[1] for place in places)
+        except KafkaException:
+            # The topic was created a moment ago.
+            return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
