@@ -98,12 +98,16 @@ def _read_quotas(given: list[str]) -> "dict[str, Quotas]":
         alias, is_pair, file = pair.partition("=")
         if not is_pair:
             raise typer.BadParameter(f"{pair}: write CLUSTER=FILE", param_hint="--quotas")
+        why = "Quotas are compared as `kafka-configs.sh --describe --entity-type users` prints them."
         try:
-            quotas[alias] = read_quotas(Path(file).read_text())
+            text = Path(file).read_text()
+            # A command that was refused leaves an empty file, too.
+            what = "" if text.strip() else "the file is empty"
+            quotas[alias] = read_quotas(text)
         except ValueError as error:
-            why = "Quotas are compared as `kafka-configs.sh --describe --entity-type users` prints them."
             what = f"this line is no quota: {error}"
-            raise CannotRunError("quotas-unreadable", what, file, why, "write its output to the file.") from None
+        if what:
+            raise CannotRunError("quotas-unreadable", what, file, why, "write its output to the file.")
     return quotas
 
 

@@ -137,7 +137,8 @@ def test_acls_that_a_cluster_does_not_show_end_with_another_exit_code(
     )
 
 
-def test_a_file_without_quotas_is_refused(call: Callable[..., Answer], tmp_path: Path) -> None:
-    (tmp_path / "quotas.txt").write_text("Error while executing config command\n")
+@pytest.mark.parametrize("printed", ["Error while executing config command\n", "\n"], ids=["an error", "nothing"])
+def test_a_file_without_quotas_is_refused(call: Callable[..., Answer], tmp_path: Path, printed: str) -> None:
+    (tmp_path / "quotas.txt").write_text(printed)
     answer = call()
     assert (answer.returncode, "quotas-unreadable" in answer.stderr) == (2, True)
