@@ -65,6 +65,11 @@ T = TypeVar("T")
 K = TypeVar("K")
 
 
+def reading_seconds(records: int) -> float:
+    """Return how many seconds it may take to read so many records."""
+    return max(READ_SECONDS, records / SLOWEST_PER_SECOND)
+
+
 class TopicDescription(NamedTuple):
     """`id` is unique: a topic that is deleted and created again has another one."""
 
@@ -405,7 +410,7 @@ class KafkaReader:
             partition: OffsetRange(log.start if newest is None else max(log.start, log.end - newest), log.end)
             for partition, log in logs.items()
         }
-        within = max(READ_SECONDS, sum(offsets.size for offsets in ranges.values()) / SLOWEST_PER_SECOND)
+        within = reading_seconds(sum(offsets.size for offsets in ranges.values()))
         return list(self.read(f"records of {topic}", ranges.items(), within_seconds=within))
 
     def first_records(

@@ -139,15 +139,12 @@ class FlowKeeper:
         anew = []
         for partition, newest in ends.items():
             topic, seen = partition.topic, earlier.get(partition, [])
+            made_anew = False
             if partition in self._history:
                 seen = [*seen, self._history[partition].ends[-1]]
-                made_anew = (self._topic_ids.get(topic), self._source_ids.get(topic)) != (
-                    ids[topic],
-                    source_ids.get(topic),
-                )
-            else:
-                made_anew = False
-            if made_anew or any(newest.source < ends.source or newest.target < ends.target for ends in seen):
+                was, now = self._topic_ids.get(topic), ids[topic]
+                made_anew = was != now or self._source_ids.get(topic) != source_ids.get(topic)
+            if made_anew or any(newest.source < at.source or newest.target < at.target for at in seen):
                 anew.append(partition)
         other.look(target, ends, earlier, anew)
         self._source_ids = source_ids

@@ -5,7 +5,7 @@ source.
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from kafka_replication.components.clients.reader import READ_SECONDS, KafkaReader
+from kafka_replication.components.clients.reader import KafkaReader, reading_seconds
 from kafka_replication.components.contract.parameters import OffsetSyncParameters
 from kafka_replication.components.kafka.copied_back import CopiedBack
 from kafka_replication.components.kafka.log_ends import Ends
@@ -63,7 +63,7 @@ class OtherHalf:
             return
         log = reader.logs([topic])[topic]
         new = OffsetRange(self.read if log.start <= self.read <= log.end else log.start, log.end)
-        records = list(reader.read("offset syncs", [(topic, new)], within_seconds=READ_SECONDS))
+        records = list(reader.read("offset syncs", [(topic, new)], within_seconds=reading_seconds(new.size)))
         for partition, sync in filter(None, map(offset_sync, records)):
             self._syncs.setdefault(partition, []).append(sync)
         self.read = log.end
@@ -99,7 +99,8 @@ class OtherHalf:
             if partition in ends and not known.pauses and known.scanned < ends[partition].target
         }
         own: dict[TopicPartition, list[int]] = {partition: [] for partition in ranges}
-        for record in target.read("new records", ranges.items(), committed=False, within_seconds=READ_SECONDS):
+        within = reading_seconds(sum(offsets.size for offsets in ranges.values()))
+        for record in target.read("new records", ranges.items(), committed=False, within_seconds=within):
             if self.mark not in record.header_names:
                 own[record.partition].append(record.offset)
         for partition, offsets in ranges.items():
