@@ -65,10 +65,9 @@ def failover(
     """Move consumer groups to the target: each continues at exactly the record that it had reached on the source.
 
     It does not stop or start consumers or producers, except those of `--switch`, and leaves running groups alone. It
-    computes the positions from
-    the records of both clusters. If a precondition is not met, it changes nothing. It does not ask for confirmation.
-    Except with `disaster`, it stops the checkpoint connector, which could move a group back. If it is interrupted, run
-    it again.
+    computes the positions from the records of both clusters. If a precondition is not met, it changes nothing. It does
+    not ask for confirmation. Except with `disaster`, it stops the checkpoint connector, which could move a group back.
+    If it is interrupted, run it again.
 
     With `--fence` it denies writes to the flow's topics on the source. If somebody still writes, such as a super user,
     or if anything else goes wrong before the first position is committed, it allows the writes again. After a

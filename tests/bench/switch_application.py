@@ -48,5 +48,5 @@ def _consume(config: dict[str, Any], group: str, notes: Any, ended: Event) -> No
         if message is not None and message.error() is None:
             place = f"{message.topic()} {message.partition()} {(message.value() or b'').decode()}"
             notes.write(f"{time.time()} {place}\n")
-            time.sleep(0.02)
+            ended.wait(0.02)
     consumer.close()
