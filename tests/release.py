@@ -113,7 +113,7 @@ def packaged(committed: Collection[str]) -> set[str]:
         "kafka_replication/" + name.removeprefix(f"{TOP.parent}/")
         for name in committed
         if name.split("/")[0] in FOLDERS
-        and (not name.endswith((".md", ".png")) or "/templates/" in name or name in READ_PAGES)
+        and (not name.endswith((".md", ".png", ".svg")) or "/templates/" in name or name in READ_PAGES)
     }
 
 

@@ -1,14 +1,34 @@
 """What `make dist` refuses to release. tests/infra/test_light_install.py builds a release, and installs it."""
 
+import tomllib
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
 
 from tests.bill_of_materials import bill_of_materials, image_bill_of_materials
 from tests.oci_archive import an_image
-from tests.release import CHANGELOG, content_problems, differences, main, metadata_problems, notes, project
+from tests.release import (
+    CHANGELOG,
+    content_problems,
+    differences,
+    git,
+    main,
+    metadata_problems,
+    notes,
+    packaged,
+    project,
+)
+from tests.repository import ROOT
 
-COMMITTED = ("README.md", "components/package/__init__.py", "infra/go/go.sum", "infra/README.md", "infra/PROBLEMS.md")
+COMMITTED = (
+    "README.md",
+    "components/package/__init__.py",
+    "infra/go/go.sum",
+    "infra/README.md",
+    "infra/PROBLEMS.md",
+    "infra/images/plot.svg",
+)
 OURS = {f"kafka_replication/{name}" for name in ("__init__.py", "infra/go/go.sum", "infra/PROBLEMS.md")}
 INFO = "kafka_replication-1.dist-info/METADATA"
 SOURCE = {f"kafka_replication-1/{name}" for name in (*COMMITTED, "PKG-INFO", "kafka_replication.egg-info/SOURCES.txt")}
@@ -56,6 +76,18 @@ def test_archives_with_all_that_the_packages_need_are_accepted() -> None:
 def test_a_wheel_without_a_file_of_the_packages_is_refused(name: str) -> None:
     (found,) = content_problems(COMMITTED, OURS - {name}, SOURCE)
     assert found.startswith(f"{name}: the wheel lacks it.")
+
+
+def test_every_committed_file_that_a_package_needs_is_listed_as_package_data() -> None:
+    files = packaged(git("ls-files").decode().splitlines())
+    table = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]
+    patterns = [
+        f"{'kafka_replication*' if package == '*' else package.replace('.', '/')}/{pattern}"
+        for package, listed in table.items()
+        for pattern in listed
+    ]
+    data = [name for name in sorted(files) if not name.endswith(".py")]
+    assert [name for name in data if not any(fnmatch(name, pattern) for pattern in patterns)] == []
 
 
 @pytest.mark.parametrize("name", ["kafka_replication/infra/README.md", "tests/release.py", "components/checks.py"])
