@@ -1,5 +1,6 @@
 """Which process of a run of the tests gets which of them, and in which order."""
 
+from contextlib import suppress
 from typing import Any
 
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]  # it has no types
@@ -72,7 +73,9 @@ class UnitScheduling(LoadScopeScheduling):  # type: ignore[misc]
                 node.shutdown()
                 return
             self.workqueue.move_to_end(unit, last=False)
-        super()._assign_work_unit(node)
+        # The process may have ended, and xdist not have heard of it yet. remove_node then gives its units to the rest.
+        with suppress(OSError):
+            super()._assign_work_unit(node)
         # A process begins its last test only once it knows whether another test follows.
         if self.workqueue and self._pending_of(self.assigned_work[node]) < 2:
             self._assign_work_unit(node)

@@ -4,10 +4,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from tests.repository import ROOT
+from tests.scheduling import UnitScheduling, unit_of
 
 pytestmark = pytest.mark.process
 
@@ -61,3 +63,23 @@ def test_a_test_that_ends_its_process_fails_once_and_all_others_run(ends: str, p
         "a test that hangs is seen by its stack"
     )
     assert answer.returncode == 1
+
+
+class _Ended:
+    """A process that has ended, which xdist has not heard of yet."""
+
+    gateway = SimpleNamespace(id="gw0")
+
+    def send_runtest_some(self, _: list[int]) -> None:
+        raise OSError("cannot send (already closed?)")
+
+
+def test_units_that_were_sent_to_an_ended_process_run_in_another_one() -> None:
+    scheduling = UnitScheduling(SimpleNamespace(getvalue=lambda _: ["popen"]), None)
+    node, tests = _Ended(), ["a/test_a.py::test_one", "b/test_b.py::test_two"]
+    scheduling.registered_collections[node] = tests
+    scheduling.assigned_work[node] = {}
+    scheduling.workqueue.update({unit_of(test): {test: False} for test in tests})
+    scheduling._assign_work_unit(node)
+    assert scheduling.remove_node(node) == tests[0]
+    assert list(scheduling.workqueue) == [unit_of(tests[1])]
