@@ -156,7 +156,7 @@ def read_target(
         published,
         logs,
         ids,
-        frozenset(key for key, at in seen.items() if at != newest.by_group.get(key)),
+        frozenset(key for key, at in seen.items() if at != newest.get(*key)),
         None if kept.look is None else kept.look.at_ms,
         unkept,
     )
