@@ -10,29 +10,16 @@ from dataclasses import dataclass
 
 from kafka_replication.components.contract.problems import Problem, warning
 from kafka_replication.components.flows.expansion import ExpandedFlow
-from kafka_replication.components.properties.clients import DATA_PRODUCER, SOURCE_CONSUMER, Client
+from kafka_replication.components.kafka.throughput import IN_FLIGHT, Limit, Numbers, fetch_limits, produce_limits
+from kafka_replication.components.properties.clients import DATA_PRODUCER, SOURCE_CONSUMER
 from kafka_replication.components.render.client_settings import client_settings, flow_clients, with_defaults
 from kafka_replication.components.render.config_layers import EffectiveSetting, LayerName, layer, merged
 from kafka_replication.components.render.connector_config import changeable_layers
 from kafka_replication.components.topology.model import Preset
 
-_IN_FLIGHT = "max.in.flight.requests.per.connection"
 _DELIVERY = "delivery.timeout.ms"
 #: Limit for idempotent producers. Source: ProducerConfig.
 _MOST_IN_FLIGHT = 5
-
-
-@dataclass(frozen=True)
-class _Limit:
-    """The most bytes of a partition that the property `name` allows in flight: its value, multiplied by `times`."""
-
-    name: str
-    value: int
-    times: int = 1
-
-    @property
-    def under_way(self) -> int:
-        return self.value * self.times
 
 
 @dataclass(frozen=True)
@@ -47,20 +34,34 @@ class _Way:
 
 def check_tuning(flow: ExpandedFlow) -> Iterator[Problem]:
     """The clients of each source connector carry the declared rate, and its producer keeps records and their order."""
-    version = flow.kafka
     for part in list(flow.settings.connectors.sources) or [""]:
-        producer = next(client for client in flow_clients(flow.settings, "source") if client.name == DATA_PRODUCER.name)
-        consumes = _settings(flow, part, SOURCE_CONSUMER, version)
-        produces = _settings(flow, part, producer, version)
+        consumes, produces = _client_settings(flow, part)
         yield from _check_ceilings(flow, part, consumes, produces)
         yield from _check_order(flow, part, produces)
         yield from _check_delivery(flow, part, produces)
 
 
-def _settings(flow: ExpandedFlow, part: str, client: Client, version: str) -> Mapping[str, EffectiveSetting]:
+def client_numbers(flow: ExpandedFlow, part: str = "") -> tuple[Numbers, Numbers]:
+    """Return the properties of the consumer and the producer of a source connector that are whole numbers."""
+    consumes, produces = _client_settings(flow, part)
+    return _numbers(consumes), _numbers(produces)
+
+
+def _client_settings(
+    flow: ExpandedFlow, part: str
+) -> tuple[Mapping[str, EffectiveSetting], Mapping[str, EffectiveSetting]]:
     connector = merged(changeable_layers(flow, "source", part))
     worker = merged([layer(LayerName.WORKER, flow.settings.connect.config, flow.where("connect.config"))])
-    return with_defaults(client, client_settings(client, connector, worker, version), version)
+    producer = next(client for client in flow_clients(flow.settings, "source") if client.name == DATA_PRODUCER.name)
+    consumes, produces = (
+        with_defaults(client, client_settings(client, connector, worker, flow.kafka), flow.kafka)
+        for client in (SOURCE_CONSUMER, producer)
+    )
+    return consumes, produces
+
+
+def _numbers(settings: Mapping[str, EffectiveSetting]) -> Numbers:
+    return {name: _number(settings, name) for name in settings}
 
 
 def _check_ceilings(
@@ -81,26 +82,14 @@ def _check_ceilings(
         tuning.acknowledge_milliseconds or tuning.round_trip_milliseconds,
         "A batch waits until one of the batches in flight is acknowledged",
     )
-    fetch_limits = _limits(consumes, "max.partition.fetch.bytes", "fetch.max.bytes", "receive.buffer.bytes")
-    in_flight = _number(produces, _IN_FLIGHT) or 1
-    produce_limits = [
-        *(_Limit("batch.size", limit.value, in_flight) for limit in _limits(produces, "batch.size")),
-        *_limits(produces, "buffer.memory", "send.buffer.bytes"),
-    ]
     where = flow.where("tuning")
-    if words := _ceiling(flow, part, fetching, fetch_limits):
+    if words := _ceiling(flow, part, fetching, fetch_limits(_numbers(consumes))):
         yield warning(where, "fetch-ceiling", *words)
-    if words := _ceiling(flow, part, producing, produce_limits):
+    if words := _ceiling(flow, part, producing, produce_limits(_numbers(produces))):
         yield warning(where, "produce-ceiling", *words)
 
 
-def _limits(settings: Mapping[str, EffectiveSetting], *names: str) -> list[_Limit]:
-    """Limits set by these properties. A buffer of -1 is no limit: the operating system sizes it."""
-    numbers = {name: _number(settings, name) for name in names}
-    return [_Limit(name, number) for name, number in numbers.items() if number is not None and number > 0]
-
-
-def _ceiling(flow: ExpandedFlow, part: str, way: _Way, limits: list[_Limit]) -> tuple[str, str, str] | None:
+def _ceiling(flow: ExpandedFlow, part: str, way: _Way, limits: list[Limit]) -> tuple[str, str, str] | None:
     """What, why and remedy if a limit keeps the rate below the declared one; None if it does not."""
     declared = flow.settings.tuning.bytes_per_second_per_partition or 0
     needed = math.ceil(declared * way.milliseconds / 1000)
@@ -119,26 +108,26 @@ def _ceiling(flow: ExpandedFlow, part: str, way: _Way, limits: list[_Limit]) -> 
     )
 
 
-def _remedy(flow: ExpandedFlow, way: _Way, short: list[_Limit], needed: int) -> str:
+def _remedy(flow: ExpandedFlow, way: _Way, short: list[Limit], needed: int) -> str:
     remedies = " and ".join(_raise(way, limit, needed) for limit in short)
     if flow.settings.tuning.preset is Preset.THROUGHPUT:
         return f"{remedies}."
     return f"{remedies}; `tuning.preset: throughput` raises all such limits (see `replicate explain`)."
 
 
-def _raise(way: _Way, limit: _Limit, needed: int) -> str:
-    if limit.name in {"receive.buffer.bytes", "send.buffer.bytes"}:
+def _raise(way: _Way, limit: Limit, needed: int) -> str:
+    if limit.is_window:
         return f"set `{way.prefix}{limit.name}` to -1 (the operating system's default)"
     if limit.name != "batch.size" or limit.times >= _MOST_IN_FLIGHT:
         return f"set `{way.prefix}{limit.name}` to at least {math.ceil(needed / limit.times)}"
     return (
         f"set `{way.prefix}batch.size` to at least {math.ceil(needed / _MOST_IN_FLIGHT)}, "
-        f"`{way.prefix}{_IN_FLIGHT}` to {_MOST_IN_FLIGHT} and `{way.prefix}enable.idempotence` to true"
+        f"`{way.prefix}{IN_FLIGHT}` to {_MOST_IN_FLIGHT} and `{way.prefix}enable.idempotence` to true"
     )
 
 
 def _check_order(flow: ExpandedFlow, part: str, produces: Mapping[str, EffectiveSetting]) -> Iterator[Problem]:
-    in_flight = _number(produces, _IN_FLIGHT) or 1
+    in_flight = _number(produces, IN_FLIGHT) or 1
     where = flow.where(f"connectors.sources.{part}.config" if part else "connectors.source.config")
     idempotent = str(produces["enable.idempotence"].value).lower() == "true"
     acks = str(produces["acks"].value).lower()
@@ -148,7 +137,7 @@ def _check_order(flow: ExpandedFlow, part: str, produces: Mapping[str, Effective
             "idempotence-refused",
             f"the producer of records is idempotent, but has {in_flight} requests in flight and `acks` {acks}",
             f"An idempotent producer starts only with `acks` all and at most {_MOST_IN_FLIGHT} requests in flight.",
-            f"set `producer.override.{_IN_FLIGHT}` to at most {_MOST_IN_FLIGHT} and `producer.override.acks` to all.",
+            f"set `producer.override.{IN_FLIGHT}` to at most {_MOST_IN_FLIGHT} and `producer.override.acks` to all.",
         )
     if not idempotent and acks in {"0", "1"}:
         yield warning(

@@ -22,6 +22,7 @@ COMMANDS = {
     "import": "Write a project for the MirrorMaker that you already run, and compare it with what runs.",
     "check": "Find mistakes in stack and topology files, without a cluster.",
     "explain": "Show each property of a flow, and which layer set it.",
+    "size": "Say which tasks and workers carry a rate over a round trip.",
     "diff": "Show what a change does to Kubernetes objects and to replication.",
     "review": "Write what the reviewer of a change needs.",
     "touched": "Print the stacks that a change touches.",

@@ -24,16 +24,17 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 from rich.console import Console
 
 from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.kafka.throughput import Case, Measured, measurements_of
 from kafka_replication.infra.local import artifacts, paths
+from kafka_replication.infra.machine.jdk import find_jdk
 from kafka_replication.infra.machine.waiting import NotYetError, wait_for
-from tests.bench.mirror import page
-from tests.bench.mirror.cells import Cell, reduced, topic, whole
+from tests.bench.mirror import fit, page
+from tests.bench.mirror.cells import HELD_BACK, PACED, asked, links, objects, reduced, topic, whole
 from tests.bench.mirror.cluster import Broker, Machines, Worker, not_running
-from tests.bench.mirror.page import Measured
 
 #: A cell copies at most so many bytes or records, and is measured for so many seconds at most.
 CELL_BYTES, CELL_RECORDS, CELL_SECONDS = 256 * 2**20, 1_000_000, 15.0
-FIRST_SECONDS = 60
+FIRST_SECONDS, WARM_SECONDS = 60, 5
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -42,34 +43,41 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--whole", action="store_true", help="the whole grid, which takes days (default: 15 minutes)")
     parser.add_argument("--results", type=Path, default=Path(".local/mirror.jsonl"), help="where results are added")
     parser.add_argument("--seconds", type=float, default=CELL_SECONDS, help="of each cell at most (default: 15)")
-    parser.add_argument("--write", action="store_true", help="write the results into infra/NUMBERS.md")
+    parser.add_argument("--held-back", action="store_true", help="also cells that the model must predict, and sizes")
+    parser.add_argument("--latency", action="store_true", help="also cells that measure latency at a steady rate")
+    parser.add_argument("--write", action="store_true", help="write the model, and the results into infra/NUMBERS.md")
     arguments = parser.parse_args(argv)
     console = Console()
-    known = results(arguments.results)
+    cells = [*(whole() if arguments.whole else reduced()), *(PACED if arguments.latency else ())]
     try:
-        measure_all(console, list(whole() if arguments.whole else reduced()), known, arguments)
+        measure_all(console, [*cells, *(HELD_BACK if arguments.held_back else ())], arguments)
+        document = fit.document(results(arguments.results), page.machine(), str(find_jdk().version))
+        if arguments.held_back:
+            measure_all(console, [case for _, case in asked(measurements_of(document))], arguments)
     except CannotRunError as error:
         console.print(str(error), style="red", markup=False)
         return 2
-    known = results(arguments.results)
-    console.print(page.rows(known, lambda _: True), soft_wrap=True, markup=False)
-    console.print(f"{page.machine()}; load average {os.getloadavg()[0]:.2f}, this bench included")
+    document = fit.document(results(arguments.results), page.machine(), str(find_jdk().version))
+    measured = measurements_of(document)
+    for text in page.sections(measured).values():
+        console.print(text, soft_wrap=True, markup=False)
+    console.print(f"load average {os.getloadavg()[0]:.2f}, this bench included")
     if arguments.write:
-        page.write(known)
+        fit.write(document)
+        page.write(measured)
     return 0
 
 
-def results(file: Path) -> dict[Cell, Measured]:
+def results(file: Path) -> dict[Case, Measured]:
     """Return what was measured so far."""
     lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
     read = [json.loads(line) for line in lines]
-    return {Cell(**entry["cell"]): Measured(**entry["measured"]) for entry in read}
+    return {Case(**entry["cell"]): Measured(**entry["measured"]) for entry in read}
 
 
-def measure_all(
-    console: Console, cells: Sequence[Cell], known: dict[Cell, Measured], arguments: argparse.Namespace
-) -> None:
+def measure_all(console: Console, cells: Sequence[Case], arguments: argparse.Namespace) -> None:
     """Measure the cells that are not known, and add each result to the file. Raises CannotRunError."""
+    known = results(arguments.results)
     left = [cell for cell in dict.fromkeys(cells) if cell not in known]
     arguments.results.parent.mkdir(parents=True, exist_ok=True)
     built = artifacts.ensure(console)
@@ -87,7 +95,7 @@ def measure_all(
                     file.write(json.dumps(entry) + "\n")
 
 
-def fill(source: Broker, cell: Cell) -> int:
+def fill(source: Broker, cell: Case) -> int:
     """Write the records of a cell, unless they are there, and return how many there are."""
     name, records = topic(cell), min(CELL_RECORDS, CELL_BYTES // cell.record_bytes)
     admin = AdminClient({"bootstrap.servers": source.address})
@@ -109,16 +117,17 @@ def fill(source: Broker, cell: Cell) -> int:
     return records
 
 
-def create(broker: Broker, name: str, partitions: int) -> None:
+def create(broker: Broker, name: str, partitions: int, **config: str) -> None:
     admin = AdminClient({"bootstrap.servers": broker.address})
-    admin.create_topics([NewTopic(name, partitions, 1)])[name].result(30)
+    topic = NewTopic(name, partitions, 1, config={key.replace("_", "."): value for key, value in config.items()})
+    admin.create_topics([topic])[name].result(30)
 
 
 @contextmanager
-def running(machines: Machines, source: Broker, target: Broker, cell: Cell, name: str) -> Iterator[Worker]:
+def running(machines: Machines, source: Broker, target: Broker, cell: Case, name: str) -> Iterator[Worker]:
     """Run the proxy, a worker and the rendered source connector of a cell."""
-    proxy = machines.proxy(cell.links(source, target))
-    connect, config = cell.objects(source, target)
+    proxy = machines.proxy(links(cell, source, target))
+    connect, config = objects(cell, source, target)
     worker = machines.worker(connect, target, name)
     try:
         worker.run(name, {**config, "name": name})
@@ -128,8 +137,10 @@ def running(machines: Machines, source: Broker, target: Broker, cell: Cell, name
         proxy.stop()
 
 
-def measure(machines: Machines, source: Broker, target: Broker, cell: Cell, seconds: float) -> Measured:
+def measure(machines: Machines, source: Broker, target: Broker, cell: Case, seconds: float) -> Measured:
     """Copy the records of a cell into a new topic of the target. Raises CannotRunError."""
+    if cell.pace:
+        return measure_latency(machines, source, target, cell, seconds)
     records, name = fill(source, cell), f"cell-{int(time.time() * 1000)}"
     remote = f"source.{topic(cell)}"
     admin = AdminClient({"bootstrap.servers": target.address})
@@ -137,27 +148,77 @@ def measure(machines: Machines, source: Broker, target: Broker, cell: Cell, seco
         admin.delete_topics([old])[old].result(30)
     with running(machines, source, target, cell, name) as worker:
         look = Looks(target, remote, cell.partitions)
-
-        def first() -> int:
-            if failed := worker.failed(name):
-                raise not_running("a task failed", name, failed)
-            if not (copied := look.copied()):
-                raise NotYetError("nothing was copied")
-            return copied
-
-        wait_for("the first records", first, FIRST_SECONDS, 0.1)
+        wait_for("the first records", lambda: _first(worker, name, look), FIRST_SECONDS, 0.1)
         servers = (worker.server, source.server, target.server, machines.proxies[-1])
         begun, before, cpu = time.monotonic(), look.copied(), [server.cpu_seconds for server in servers]
+        seen = [(begun, before)]
 
         def enough() -> None:
+            copied, now = look.copied(), time.monotonic()
+            if copied > seen[-1][1]:
+                seen.append((now, copied))
             # The last records are not counted: they come when only some partitions have any left.
-            if look.copied() < records * 0.9 and time.monotonic() - begun < seconds:
+            if copied < records * 0.9 and now - begun < seconds:
                 raise NotYetError("it copies")
 
         wait_for("the copies", enough, seconds + FIRST_SECONDS, 0.2)
-        copied, took = look.copied() - before, time.monotonic() - begun
+        # A fetch arrives at once, and may take seconds: the time after the last one is not counted.
+        copied, took = seen[-1][1] - before, seen[-1][0] - begun
         used = [server.cpu_seconds - at for server, at in zip(servers, cpu, strict=True)]
         return Measured(copied, took, used[0], used[1] + used[2], used[3], worker.server.resident_mib)
+
+
+def measure_latency(machines: Machines, source: Broker, target: Broker, cell: Case, seconds: float) -> Measured:
+    """Write records at the pace of a cell, and compare when the target appended each with its key: when it was written.
+
+    Both clocks are this machine's. Raises CannotRunError.
+    """
+    name, remote = f"cell-{int(time.time() * 1000)}", f"source.{topic(cell)}"
+    create(source, topic(cell), cell.partitions)
+    create(target, remote, cell.partitions, message_timestamp_type="LogAppendTime")
+    with running(machines, source, target, cell, name) as worker:
+        look = Looks(target, remote, cell.partitions)
+        written = write_paced(source, cell, 1 / 50)
+        wait_for("the first records", lambda: _first(worker, name, look), FIRST_SECONDS, 0.1)
+        written += write_paced(source, cell, WARM_SECONDS)
+        servers = (worker.server, source.server, target.server, machines.proxies[-1])
+        begun, cpu = time.time(), [server.cpu_seconds for server in servers]
+        measured = write_paced(source, cell, seconds)
+        took, used = time.time() - begun, [server.cpu_seconds - at for server, at in zip(servers, cpu, strict=True)]
+
+        def all_copied() -> None:
+            if look.copied() < written + measured:
+                raise NotYetError("it copies")
+
+        wait_for("the copies", all_copied, FIRST_SECONDS, 0.2)
+        after = sorted(arrived - sent for sent, arrived in look.times(written + measured) if sent >= begun * 1000)
+        p50, p99 = (after[int(len(after) * share)] for share in (0.5, 0.99))
+        memory = worker.server.resident_mib
+        return Measured(measured, took, used[0], used[1] + used[2], used[3], memory, p50, p99)
+
+
+def write_paced(source: Broker, cell: Case, seconds: float) -> int:
+    """Write records at a cell's pace for so long, each with the milliseconds of its writing as its key."""
+    producer = Producer({"bootstrap.servers": source.address, "linger.ms": 0})
+    value, begun, written = os.urandom(cell.record_bytes - 8), time.monotonic(), 0
+    while (passed := time.monotonic() - begun) < seconds:
+        while written < passed * cell.pace / cell.record_bytes:
+            now = int(time.time() * 1000)
+            producer.produce(topic(cell), value, now.to_bytes(8, "big"), written % cell.partitions)
+            written += 1
+        producer.poll(0.005)
+    if producer.flush(30):
+        raise not_running("records were not written", topic(cell), "")
+    return written
+
+
+def _first(worker: Worker, name: str, look: "Looks") -> int:
+    """Return how many records were copied. Raises NotYetError and CannotRunError."""
+    if failed := worker.failed(name):
+        raise not_running("a task failed", name, failed)
+    if not (copied := look.copied()):
+        raise NotYetError("nothing was copied")
+    return copied
 
 
 @dataclass
@@ -180,6 +241,15 @@ class Looks:
         except KafkaException:
             # The topic was created a moment ago.
             return 0
+
+    def times(self, records: int) -> Iterator[tuple[int, int]]:
+        """Yield when each record was written to the source and appended on the target, in milliseconds."""
+        self.consumer.assign([TopicPartition(self.remote, number, 0) for number in range(self.partitions)])
+        for _ in range(records):
+            message = self.consumer.poll(30)
+            if message is None or message.error():
+                raise not_running("the copies cannot be read", self.remote, str(message and message.error()))
+            yield int.from_bytes(message.key() or b"", "big"), message.timestamp()[1]
 
 
 if __name__ == "__main__":

@@ -3,38 +3,16 @@
 import math
 import os
 import platform
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from tests.bench.mirror.cells import Cell
+from kafka_replication.components.kafka.throughput import Case, Cost, Measured, Measurements
+from tests.bench.mirror.cells import asked, prediction
+from tests.bench.mirror.fit import predicted, whole_cost
 from tests.pages import put, table
 from tests.repository import ROOT
 
 PAGE, PLOT = ROOT / "infra" / "NUMBERS.md", ROOT / "infra" / "images" / "round-trip.svg"
-
-
-@dataclass(frozen=True)
-class Measured:
-    """What one cell carried between two looks at the target: records in `seconds`, and processor seconds."""
-
-    records: int
-    seconds: float
-    worker_cpu: float
-    brokers_cpu: float
-    proxy_cpu: float
-    worker_mib: float
-
-    def rate(self, cell: Cell) -> float:
-        """Return the bytes of values a second."""
-        return self.records * cell.record_bytes / self.seconds
-
-    def per_gb(self, seconds: float, cell: Cell) -> str:
-        return f"{seconds / (self.records * cell.record_bytes / 1e9):.1f}"
-
-
-Results = Mapping[Cell, Measured]
 
 
 def machine() -> str:
@@ -48,49 +26,118 @@ def _cpu_info() -> list[str]:
     return file.read_text().splitlines() if file.exists() else []
 
 
-def rows(results: Results, chosen: Callable[[Cell], bool]) -> str:
-    """Return a table of the chosen cells."""
+_HEAD = ("settings", "round trip", "tasks", "partitions", "record")
+
+
+def sections(measured: Measurements) -> dict[str, str]:
+    """Return the tables of the page by their names, and what they were measured on."""
+    held_back = set(measured.held_back) | {case for _, case in asked(measured)}
+    plain = [case for case in measured.cells if not case.pace and case not in held_back]
+    trips = [case for case in plain if over_round_trips(case)]
+    spent = whole_cost(measured.cells)
+
+    def predicted_rate(case: Case) -> float:
+        return predicted(case, measured.fitted, spent, measured.cores)
+
+    def rates(chosen: Iterable[Case]) -> str:
+        head = (*_HEAD, "MB/s", "model", "limit", "records/s", "worker, s per GB", "brokers, s per GB")
+        return table(head, [rate_row(case, measured.cells[case]) for case in chosen])
+
+    def rate_row(case: Case, got: Measured) -> tuple[str, ...]:
+        costs = (seconds / (got.records * case.record_bytes / 1e9) for seconds in (got.worker_cpu, got.brokers_cpu))
+        limit = prediction(case, measured.fitted)
+        shown = limit.limit if limit.rate <= predicted_rate(case) else "this machine"
+        return (
+            *_cell(case),
+            f"{got.rate(case) / 1e6:.1f}",
+            # How much processor time the brokers need with TLS or transactions is not in the model.
+            *(("", "") if case.tls or case.exactly_once else (f"{predicted_rate(case) / 1e6:.1f}", shown)),
+            f"{got.records / got.seconds:,.0f}",
+            *(f"{each:.1f}" for each in costs),
+        )
+
+    return {
+        "machine": f"{measured.machine}, Kafka {measured.versions['kafka']}, Java {measured.versions['java']}, "
+        f"{measured.date}.",
+        "round trips": rates(trips),
+        "tasks": rates(case for case in plain if case.round_trip_ms and case not in trips),
+        "costs": rates(case for case in plain if not case.round_trip_ms and case not in trips),
+        "latency": _known(
+            (*_HEAD, "MB/s", "p50", "p99"),
+            [
+                (*_cell(case), f"{case.pace / 1e6:.1f}", f"{got.p50_ms:.0f} ms", f"{got.p99_ms:.0f} ms")
+                for case, got in measured.cells.items()
+                if case.pace
+            ],
+        ),
+        "held back": _known(
+            (*_HEAD, "MB/s", "model", "error"),
+            [_compared(case, measured.cells[case], predicted_rate(case)) for case in measured.held_back],
+        ),
+        "sizes": _known(
+            ("asked", *_HEAD, "measured MB/s"),
+            [
+                (f"{question.bytes_per_second / 1e6:g} MB/s", *_cell(case), f"{got.rate(case) / 1e6:.1f}")
+                for question, case in asked(measured)
+                if (got := measured.cells.get(case))
+            ],
+        ),
+        "model": _model(measured),
+    }
+
+
+def _known(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    return table(head, rows) if rows else "Nothing was measured yet."
+
+
+def _cell(case: Case) -> tuple[str, ...]:
+    more = [word for word, given in (("TLS", case.tls), ("exactly once", case.exactly_once)) if given]
+    to = "" if case.far == "source" or not case.round_trip_ms else ", to the target"
+    sizes = f"{case.tasks}", f"{case.partitions}", f"{case.record_bytes:,} B"
+    return ", ".join([case.settings, *more]), f"{case.round_trip_ms} ms{to}", *sizes
+
+
+def _compared(case: Case, got: Measured, rate: float) -> tuple[str, ...]:
+    return *_cell(case), f"{got.rate(case) / 1e6:.1f}", f"{rate / 1e6:.1f}", f"{rate / got.rate(case) - 1:+.0%}"
+
+
+def _model(measured: Measurements) -> str:
+    fitted = measured.fitted
+    costs = [
+        (kind, *(f"{part:.{digits}f}" for cost in (task, fitted.worker[kind]) for part, digits in _parts(cost)))
+        for kind, task in fitted.task.items()
+    ]
     head = (
-        *("settings", "round trip", "tasks", "partitions", "record", "MB/s", "formula", "records/s"),
-        *("worker, s per GB", "brokers, s per GB"),
+        "settings",
+        "task, µs a record",
+        "task, ns a byte",
+        "worker, processor µs a record",
+        "worker, processor ns a byte",
     )
-    return table(head, [_row(cell, got) for cell, got in results.items() if chosen(cell)])
-
-
-def _row(cell: Cell, got: Measured) -> tuple[str, ...]:
-    more = [word for word, given in (("TLS", cell.tls), ("exactly once", cell.exactly_once)) if given]
-    to = "" if cell.far == "source" or not cell.round_trip_ms else ", to the target"
-    return (
-        ", ".join([cell.settings, *more]),
-        f"{cell.round_trip_ms} ms{to}",
-        f"{cell.tasks}",
-        f"{cell.partitions}",
-        f"{cell.record_bytes:,} B",
-        f"{got.rate(cell) / 1e6:.1f}",
-        "" if cell.ceiling is None else f"{cell.ceiling / 1e6:.1f}",
-        f"{got.records / got.seconds:,.0f}",
-        got.per_gb(got.worker_cpu, cell),
-        got.per_gb(got.brokers_cpu, cell),
+    return "\n".join(
+        [
+            table(head, costs),
+            "",
+            f"A fetch takes {fitted.fetch_ms:g} ms and an acknowledgement {fitted.acknowledge_ms:g} ms besides the "
+            f"round trip. A worker needs {fitted.tls:.2f} times as much processor time with TLS, and "
+            f"{fitted.exactly_once:.2f} times with exactly once.",
+        ]
     )
 
 
-def over_round_trips(cell: Cell) -> bool:
+def _parts(cost: Cost) -> tuple[tuple[float, int], tuple[float, int]]:
+    return (cost.per_record * 1e6, 1), (cost.per_byte * 1e9, 1)
+
+
+def over_round_trips(cell: Case) -> bool:
     return cell.partitions == cell.tasks == 1 and cell.far == "source"
 
 
-SECTIONS: Mapping[str, Callable[[Cell], bool]] = {
-    "round trips": over_round_trips,
-    "tasks": lambda cell: bool(cell.round_trip_ms) and not over_round_trips(cell),
-    "costs": lambda cell: not cell.round_trip_ms and not over_round_trips(cell),
-}
-
-
-def write(results: Results) -> None:
+def write(measured: Measurements) -> None:
     """Write the tables and the plot."""
-    for name, chosen in SECTIONS.items():
-        put(PAGE, name, rows(results, chosen))
-    put(PAGE, "machine", f"{machine()}, {datetime.now(UTC).date()}.")
-    PLOT.write_text(plot(results), encoding="utf-8")
+    for name, text in sections(measured).items():
+        put(PAGE, name, text)
+    PLOT.write_text(plot(measured), encoding="utf-8")
 
 
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM = 640, 320, 60, 40
@@ -99,14 +146,15 @@ _LOW, _DECADES = 1e5, 4
 _COLOURS = {"kafka": "#c2410c", "throughput": "#0f766e"}
 
 
-def plot(results: Results) -> str:
-    """Return an SVG of the rate over the round trip, measured (points) and by the formula (lines)."""
+def plot(measured: Measurements) -> str:
+    """Return an SVG of the rate over the round trip, measured (points) and by the model (lines)."""
+    spent = whole_cost(measured.cells)
     drawn: list[str] = []
     for decade in range(_DECADES + 1):
         y = _y(_LOW * 10**decade)
         drawn.append(f'<line x1="{_LEFT}" y1="{y:.0f}" x2="{_WIDTH}" y2="{y:.0f}" stroke="#ccc"/>')
         drawn.append(f'<text x="4" y="{y + 4:.0f}">{_LOW * 10**decade / 1e6:g} MB/s</text>')
-    cells = {cell: got for cell, got in results.items() if over_round_trips(cell) and not cell.tls}
+    cells = {cell: got for cell, got in measured.cells.items() if over_round_trips(cell) and not cell.pace}
     trips = sorted({cell.round_trip_ms for cell in cells})
     drawn += [f'<text x="{_x(ms) - 12:.0f}" y="{_HEIGHT - 12}">{ms} ms</text>' for ms in trips]
     for number, (settings, colour) in enumerate(_COLOURS.items()):
@@ -114,7 +162,7 @@ def plot(results: Results) -> str:
         drawn += [
             f'<circle cx="{_x(ms):.0f}" cy="{_y(got.rate(cell)):.0f}" r="5" fill="{colour}"/>' for ms, cell, got in ours
         ]
-        line = _path((ms, cell.ceiling) for ms, cell, _ in ours if cell.ceiling)
+        line = _path((ms, predicted(cell, measured.fitted, spent, measured.cores)) for ms, cell, _ in ours)
         drawn.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-dasharray="4"/>')
         drawn.append(f'<text x="{_WIDTH - 130}" y="{20 + 16 * number}" fill="{colour}">{settings}</text>')
     style = 'font-family="sans-serif" font-size="12"'

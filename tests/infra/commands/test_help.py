@@ -31,6 +31,7 @@ COMMANDS += [
     "environments",
     "touched",
     "review",
+    "size",
     "init",
     "local up",
     "local down",

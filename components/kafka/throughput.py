@@ -1,0 +1,251 @@
+"""What the tasks of a source connector carry: what fits into a round trip, and the processor time that was measured.
+
+`throughput.json` beside this module is written by `make bench-mirror`: the cells, the machine and what was fitted to
+them. Pure.
+"""
+
+import functools
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+FILE = Path(__file__).with_suffix(".json")
+IN_FLIGHT = "max.in.flight.requests.per.connection"
+#: The bytes that a connection has in flight if the operating system sizes its buffers. Source: net.ipv4.tcp_wmem.
+LARGE_WINDOW = 4 * 1024 * 1024
+#: Bytes that a record takes in a batch besides its key and value, at most. Source: DefaultRecord.
+_RECORD_OVERHEAD = 21
+
+#: Properties of a client as numbers; None for one that is not known here.
+Numbers = Mapping[str, int | None]
+
+
+class Limit(NamedTuple):
+    """The most bytes of a partition that the property `name` allows in flight: its value, multiplied by `times`."""
+
+    name: str
+    value: int
+    times: int = 1
+
+    @property
+    def under_way(self) -> int:
+        return self.value * self.times
+
+    @property
+    def is_window(self) -> bool:
+        """Return whether all partitions that a task copies from or to a broker share it."""
+        return self.name in {"receive.buffer.bytes", "send.buffer.bytes"}
+
+
+def fetch_limits(consumer: Numbers) -> list[Limit]:
+    """Return what limits the fetches of a partition."""
+    return _limits(consumer, "max.partition.fetch.bytes", "fetch.max.bytes", "receive.buffer.bytes")
+
+
+def produce_limits(producer: Numbers) -> list[Limit]:
+    """Return what limits the batches of a partition."""
+    in_flight = producer.get(IN_FLIGHT) or 1
+    batches = [Limit(limit.name, limit.value, in_flight) for limit in _limits(producer, "batch.size")]
+    return [*batches, *_limits(producer, "buffer.memory", "send.buffer.bytes")]
+
+
+def _limits(numbers: Numbers, *names: str) -> list[Limit]:
+    """Limits set by these properties. A buffer of -1 is no limit: the operating system sizes it."""
+    known = {name: numbers.get(name) for name in names}
+    return [Limit(name, number) for name, number in known.items() if number is not None and number > 0]
+
+
+@dataclass(frozen=True)
+class Case:
+    """Something that was or could be measured. `far` is the side of the workers at which the round trip is.
+
+    `settings` are `kafka`, which leaves Kafka's own, or the preset of this name. `pace` is the bytes a second that a
+    producer writes while latency is measured; 0 if there were always more records to copy.
+    """
+
+    settings: Literal["kafka", "throughput", "latency"] = "kafka"
+    far: Literal["source", "target"] = "source"
+    round_trip_ms: int = 0
+    tasks: int = 1
+    partitions: int = 8
+    record_bytes: int = 1_000
+    tls: bool = False
+    compression: Literal["none", "lz4", "zstd"] = "none"
+    exactly_once: bool = False
+    pace: int = 0
+
+    @property
+    def partitions_of_task(self) -> int:
+        """Return the partitions of the busiest task."""
+        return math.ceil(self.partitions / min(self.tasks, self.partitions))
+
+    @property
+    def text(self) -> str:
+        more = [word for word, given in (("TLS", self.tls), ("exactly once", self.exactly_once)) if given]
+        way = f" to the {self.far}" if self.round_trip_ms else ""
+        tasks, partitions = f"tasks {self.tasks}", f"partitions {self.partitions}"
+        records = f"records of {self.record_bytes:,} B"
+        return ", ".join([self.settings, *more, f"{self.round_trip_ms} ms{way}", tasks, partitions, records])
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one case carried: records in `seconds`, and processor seconds; the latency if a pace was kept."""
+
+    records: int
+    seconds: float
+    worker_cpu: float
+    brokers_cpu: float
+    proxy_cpu: float
+    worker_mib: float
+    p50_ms: float | None = None
+    p99_ms: float | None = None
+
+    def rate(self, case: Case) -> float:
+        """Return the bytes of values a second."""
+        return self.records * case.record_bytes / self.seconds
+
+
+class Cost(NamedTuple):
+    """Seconds of a record, and of each of its bytes."""
+
+    per_record: float
+    per_byte: float
+
+    def of_byte(self, record_bytes: int) -> float:
+        """Return the seconds of a byte in records of this size."""
+        return self.per_record / record_bytes + self.per_byte
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What was fitted to the cells: the seconds of a task and the processor seconds of a worker, by settings.
+
+    `fetch_ms` and `acknowledge_ms` are the time of a fetch and of an acknowledgement besides the round trip. `tls` and
+    `exactly_once` multiply the costs of a worker.
+    """
+
+    task: Mapping[str, Cost]
+    worker: Mapping[str, Cost]
+    fetch_ms: float
+    acknowledge_ms: float
+    tls: float = 1.0
+    exactly_once: float = 1.0
+
+    def factor(self, case: Case) -> float:
+        return (self.tls if case.tls else 1.0) * (self.exactly_once if case.exactly_once else 1.0)
+
+
+@dataclass(frozen=True)
+class Measurements:
+    """All that `make bench-mirror` has measured, where, when, with which versions, and what was fitted to it."""
+
+    machine: str
+    cores: int
+    date: str
+    versions: Mapping[str, str]
+    fitted: Fitted
+    #: Typical relative error of the model for the cells `held_back`; None before any was measured.
+    error: float | None
+    cells: Mapping[Case, Measured]
+    #: Cells that nothing was fitted to.
+    held_back: Sequence[Case]
+
+
+def measurements_of(document: Mapping[str, Any]) -> Measurements:
+    """Return the measurements of a document in the form of `throughput.json`."""
+    fitted = dict(document["fitted"])
+    for name in ("task", "worker"):
+        fitted[name] = {settings: Cost(*cost) for settings, cost in fitted[name].items()}
+    read = [(Case(**each["cell"]), Measured(**each["measured"]), each["held_back"]) for each in document["cells"]]
+    return Measurements(
+        document["machine"],
+        document["cores"],
+        document["date"],
+        document["versions"],
+        Fitted(**fitted),
+        document["error"],
+        {case: measured for case, measured, _ in read},
+        [case for case, _, held_back in read if held_back],
+    )
+
+
+@functools.cache
+def measurements() -> Measurements:
+    """Return what is delivered with this version."""
+    return measurements_of(json.loads(FILE.read_text(encoding="utf-8")))
+
+
+class Carried(NamedTuple):
+    """The bytes a second that all tasks of a case carry, and what limits them."""
+
+    rate: float
+    limit: Literal["fetch", "produce", "processor"]
+
+
+def carried(case: Case, consumer: Numbers, producer: Numbers, fitted: Fitted) -> Carried:
+    """Return what a case carries if each task has one connection to each side and processors of its own."""
+    of_byte = fitted.task[case.settings].of_byte(case.record_bytes) * fitted.factor(case)
+    fetch_ms, acknowledge_ms = fitted.fetch_ms, fitted.acknowledge_ms
+    if case.far == "source":
+        fetch_ms += case.round_trip_ms
+    else:
+        acknowledge_ms += case.round_trip_ms
+    produced = _produced(case, producer, acknowledge_ms / 1000)
+    fetched = _fetched(case, consumer, fetch_ms / 1000, max(of_byte, 1 / produced))
+    rate, limit = min((1 / of_byte, "processor"), (produced, "produce"), (fetched, "fetch"))
+    return Carried(rate * case.partitions / case.partitions_of_task, limit)  # type: ignore[arg-type]
+
+
+def nearest(case: Case, cells: Iterable[Case]) -> Case:
+    """Return the measured case that a case resembles most."""
+
+    def distance(other: Case) -> tuple[bool, bool, bool, float]:
+        sizes = (
+            math.log(case.record_bytes / other.record_bytes),
+            math.log(case.partitions_of_task / other.partitions_of_task),
+        )
+        ways = bool(case.round_trip_ms) and bool(other.round_trip_ms) and case.far != other.far
+        extra = (case.tls, case.exactly_once) != (other.tls, other.exactly_once)
+        trips = (case.round_trip_ms - other.round_trip_ms) / 50
+        return case.settings != other.settings, ways, extra and not case.round_trip_ms, math.hypot(*sizes, trips)
+
+    return min((other for other in cells if bool(other.pace) == bool(case.pace)), key=distance)
+
+
+def memory_of_task(case: Case, consumer: Numbers, producer: Numbers) -> int:
+    """Return the bytes of heap that a task may fill: records fetched and being fetched, and the producer's buffer."""
+    partition, fetch, buffer = (
+        client.get(name) or 0
+        for client, name in (
+            (consumer, "max.partition.fetch.bytes"),
+            (consumer, "fetch.max.bytes"),
+            (producer, "buffer.memory"),
+        )
+    )
+    return 2 * min(case.partitions_of_task * partition, fetch) + buffer
+
+
+def _fetched(case: Case, consumer: Numbers, round_trip: float, of_byte: float) -> float:
+    """Bytes a second of a task. An answer is larger than a partition's fetch by its header, so it begins one more
+    window than the fetch fills. A task with one partition asks for more only when it processes the last poll.
+    """
+    limits = fetch_limits(consumer)
+    fetch = min(limit.under_way for limit in limits if not limit.is_window)
+    window = min([limit.under_way for limit in limits if limit.is_window], default=LARGE_WINDOW)
+    polled = (consumer.get("max.poll.records") or 1) * case.record_bytes
+    waited = max(0, fetch - polled) * of_byte if case.partitions_of_task == 1 else 0
+    return fetch / ((fetch // window + 1) * round_trip + waited)
+
+
+def _produced(case: Case, producer: Numbers, acknowledged: float) -> float:
+    """Bytes a second of a task; a batch holds at least one record, and a request a batch of each partition."""
+    in_flight = producer.get(IN_FLIGHT) or 1
+    batch, request = (producer.get(name) or 0 for name in ("batch.size", "max.request.size"))
+    records = max(1, batch // (case.record_bytes + _RECORD_OVERHEAD))
+    at_once = min(case.partitions_of_task * records * case.record_bytes, max(request, case.record_bytes)) * in_flight
+    shared = [limit.under_way for limit in produce_limits(producer) if limit.name != "batch.size"]
+    return float(min(at_once, LARGE_WINDOW, *shared) / acknowledged)

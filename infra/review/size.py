@@ -1,0 +1,213 @@
+"""How many tasks and which workers carry a rate, with the reason of each number and the measurement it stands on."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from kafka_replication.components.checks.tuning import client_numbers
+from kafka_replication.components.contract.problems import RefusedError
+from kafka_replication.components.contract.wording import number
+from kafka_replication.components.flows.expansion import expand
+from kafka_replication.components.kafka.replication_policy import Side
+from kafka_replication.components.kafka.throughput import (
+    Carried,
+    Case,
+    Measurements,
+    Numbers,
+    carried,
+    memory_of_task,
+    nearest,
+)
+from kafka_replication.components.topology.parsing import parse_topology
+
+#: What is planned beyond the rate, so that a flow catches up after a stop.
+_SPARE = 1.25
+#: The fewest workers, of which one may fail, and the most cores of one.
+_WORKERS, _MOST_CORES = 3, 4
+_MIB = 2**20
+#: Heap of a worker without tasks, and the part of a container's memory that Strimzi gives to the heap.
+_WORKER_MIB, _HEAP = 256, 0.75
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a flow must carry; `near` is the side that the workers are beside, `tasks` how many are wanted."""
+
+    bytes_per_second: int
+    record_bytes: int
+    partitions: int
+    round_trip_ms: int
+    tls: bool = False
+    exactly_once: bool = False
+    near: Side = "target"
+    tasks: int | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """How to size a flow. `reasons` are pairs of a title and a text; `not_measured` says what is extrapolated."""
+
+    case: Case
+    carried: Carried
+    workers: int
+    worker_cores: float
+    worker_mib: int
+    reasons: list[tuple[str, str]]
+    not_measured: list[str]
+    settings: dict[str, Any]
+
+    def document(self) -> dict[str, Any]:
+        """Return the answer for JSON."""
+        return {
+            **{"version": 1, "tasks": self.case.tasks, "bytesPerSecond": round(self.carried.rate)},
+            **{"limit": self.carried.limit, "workers": self.workers, "coresOfWorker": self.worker_cores},
+            **{"mebibytesOfWorker": self.worker_mib, "reasons": dict(self.reasons)},
+            **{"notMeasured": self.not_measured, "settings": self.settings},
+        }
+
+
+def answer(question: Question, measured: Measurements) -> Answer:
+    """Return the fewest tasks that carry the rate, and workers for them. Raises RefusedError if none do."""
+    needed = question.bytes_per_second * _SPARE
+
+    def asked(tasks: int, settings: str = "throughput") -> tuple[Case, Carried]:
+        far: Side = "source" if question.near == "target" else "target"
+        sizes = question.round_trip_ms, tasks, question.partitions, question.record_bytes, question.tls
+        case = Case(settings, far, *sizes, exactly_once=question.exactly_once)  # type: ignore[arg-type]
+        return case, carried(case, *_clients(settings), measured.fitted)
+
+    counts = [question.tasks] if question.tasks else range(1, question.partitions + 1)
+    tried = [asked(tasks) for tasks in counts]
+    case, got = next((pair for pair in tried if pair[1].rate >= needed), tried[-1])
+    if got.rate < needed:
+        raise _refusal(question, case, got, asked(question.partitions)[1].rate)
+    cores = needed * measured.fitted.worker[case.settings].of_byte(case.record_bytes) * measured.fitted.factor(case)
+    workers = max(_WORKERS, math.ceil(cores / _MOST_CORES) + 1)
+    left = min(case.tasks, workers - 1)
+    worker_cores = max(0.5, math.ceil(cores / left * 2) / 2)
+    tasks_of_worker, task = math.ceil(case.tasks / left), memory_of_task(case, *_clients(case.settings))
+    heap = _WORKER_MIB + tasks_of_worker * task / _MIB
+    worker_mib = math.ceil(heap / _HEAP / 256) * 256
+    stood_on = nearest(case, measured.cells)
+    found = measured.cells[stood_on]
+    plain = asked(case.tasks, "kafka")[1].rate
+    reasons = [
+        (
+            "tasks",
+            f"{number(case.tasks, 'task')} carry {_mb(got.rate)}, limited by {_LIMITS[got.limit]}; "
+            f"{_mb(question.bytes_per_second)} and a quarter more, to catch up after a stop, are {_mb(needed)}",
+        ),
+        ("settings", f"`preset: throughput`; with Kafka's own settings, as many tasks carry {_mb(plain)}"),
+        (
+            "cores",
+            f"{cores:.1f} in all: {cores / needed * 1e9:.1f} processor seconds for a gigabyte; "
+            f"{left} of {workers} workers carry them if one fails",
+        ),
+        (
+            "memory",
+            f"{worker_mib} MiB: {heap:.0f} MiB of heap for {number(tasks_of_worker, 'task')} of {task // _MIB} MiB, "
+            f"which is {_HEAP:.0%}",
+        ),
+        (
+            "measured",
+            f"{stood_on.text}: {_mb(found.rate(stood_on))}, {_per_gb(stood_on, found.worker_cpu, found.records)}",
+        ),
+        *_latency(case, measured),
+        ("model", _model(measured)),
+    ]
+    settings = _settings(question, case, workers, worker_cores, worker_mib)
+    return Answer(case, got, workers, worker_cores, worker_mib, reasons, list(_not_measured(case, measured)), settings)
+
+
+_LIMITS = {
+    "fetch": "what the fetches of a task bring in a round trip",
+    "produce": "the batches that a task has in flight until they are acknowledged",
+    "processor": "the processor time of a task",
+}
+
+
+def _settings(question: Question, case: Case, workers: int, cores: float, mib: int) -> dict[str, Any]:
+    """Return the keys of a flow to write into its topology."""
+    tuning: dict[str, Any] = {"preset": case.settings}
+    if case.far == "source" and case.round_trip_ms:
+        tuning |= {"roundTripMilliseconds": case.round_trip_ms, "acknowledgeMilliseconds": 5}
+    elif case.round_trip_ms:
+        tuning |= {"roundTripMilliseconds": case.round_trip_ms}
+    tuning["bytesPerSecondPerPartition"] = math.ceil(question.bytes_per_second / case.partitions)
+    resources = {"cpu": f"{cores:g}", "memory": f"{mib}Mi"}
+    connect = {"replicas": workers, "resources": {"requests": resources, "limits": dict(resources)}}
+    once = {"exactlyOnce": "enabled"} if case.exactly_once else {}
+    return {"tuning": tuning, **once, "connect": connect, "connectors": {"source": {"tasksMax": case.tasks}}}
+
+
+def _clients(settings: str) -> tuple[Numbers, Numbers]:
+    """Return the numbers of the consumer and the producer that are rendered with these settings."""
+    tuning = {"preset": "default" if settings == "kafka" else settings}
+    flow = {"kind": "flow", "source": "source", "target": "target", "topics": ["sized"], "tuning": tuning}
+    clusters = {alias: {"region": alias, "bootstrapServers": f"{alias}:9092"} for alias in ("source", "target")}
+    topology = {"strimzi": "1.2", "clusters": clusters, "replications": {"sized": flow}}
+    (expanded,) = expand(parse_topology(topology))
+    return client_numbers(expanded)
+
+
+def _refusal(question: Question, case: Case, got: Carried, most: float) -> RefusedError:
+    needed = question.bytes_per_second * _SPARE
+    partitions = math.ceil(needed / most * question.partitions)
+    more = "" if case.tasks == question.partitions else f"leave out `--tasks` if {_mb(most)} is enough, or "
+    return RefusedError(
+        "rate-too-high",
+        f"{number(case.tasks, 'task')} for {number(case.partitions, 'partition')} carry {_mb(got.rate)}, but "
+        f"{_mb(question.bytes_per_second)} and a quarter more to catch up are {_mb(needed)}",
+        "--rate",
+        f"The limit is {_LIMITS[got.limit]}, and at most one task copies a partition.",
+        f"{more}spread the records over at least {partitions} partitions.",
+    )
+
+
+def _not_measured(case: Case, measured: Measurements) -> Iterator[str]:
+    cells = [cell for cell in measured.cells if cell.settings == case.settings and not cell.pace]
+    for title, unit in (
+        ("record_bytes", "B a record"),
+        ("round_trip_ms", "ms of round trip"),
+        ("tasks", "tasks"),
+        ("partitions_of_task", "partitions of a task"),
+    ):
+        known = [getattr(cell, title) for cell in cells]
+        asked = getattr(case, title)
+        if not min(known) <= asked <= max(known):
+            yield f"{asked:,} {unit}; the cells have {min(known):,} to {max(known):,}"
+    if case.tls and case.exactly_once:
+        yield "TLS and exactly once together; their factors are multiplied"
+    rates = [measured.cells[cell].rate(cell) for cell in cells]
+    if case.tasks > 1:
+        yield (
+            f"more than {_mb(max(rates))} in all: brokers and worker shared {number(measured.cores, 'core')}, and the "
+            "network, the disks and the brokers' processors are assumed to be no limit"
+        )
+
+
+def _latency(case: Case, measured: Measurements) -> Iterator[tuple[str, str]]:
+    paced = [cell for cell, got in measured.cells.items() if cell.settings == case.settings and got.p50_ms is not None]
+    if not paced:
+        yield "latency", "not measured"
+        return
+    cell = nearest(Case(**{**asdict(case), "pace": 1}), paced)
+    got = measured.cells[cell]
+    yield "latency", f"p50 {got.p50_ms:.0f} ms, p99 {got.p99_ms:.0f} ms at {_mb(cell.pace)}: {cell.text}"
+
+
+def _model(measured: Measurements) -> str:
+    error = (
+        "no cell was held back" if measured.error is None else f"typical error {measured.error:.0%} on held-back cells"
+    )
+    versions = ", ".join(f"{name} {version}" for name, version in measured.versions.items())
+    return f"{error}; measured {measured.date} on {measured.machine}, {versions}"
+
+
+def _mb(rate: float) -> str:
+    return f"{rate / 1e6:,.1f} MB/s"
+
+
+def _per_gb(case: Case, seconds: float, records: int) -> str:
+    return f"{seconds / (records * case.record_bytes / 1e9):.1f} processor seconds for a gigabyte"

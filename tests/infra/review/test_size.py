@@ -1,0 +1,175 @@
+"""`replicate size`: the fewest tasks that carry a rate, what to write into the topology, and what it stands on.
+
+No number here comes from the delivered measurements, which every new run changes.
+"""
+
+import json
+from dataclasses import replace
+
+import pytest
+import yaml
+
+from kafka_replication.components.checks import check_topology
+from kafka_replication.components.contract.problems import RefusedError
+from kafka_replication.components.kafka.throughput import Case, Cost, Fitted, Measured, Measurements
+from kafka_replication.components.topology.parsing import parse_topology
+from kafka_replication.infra.review.size import Question, answer
+from tests.builders import a_flow, a_topology
+from tests.commands import replicate
+
+COST = Cost(0, 1e-8)
+FITTED = Fitted(
+    {"kafka": Cost(0, 4e-8), "throughput": COST}, {"kafka": COST, "throughput": COST}, 0.001, 0.001, 1.5, 2.0
+)
+CELL = Case("throughput", "source", 50, 1, 8, 1_000)
+MEASURED = Measurements(
+    "4 cores of a laptop, Linux",
+    4,
+    "2026-11-01",
+    {"kafka": "4.2.0", "java": "21"},
+    FITTED,
+    0.1,
+    {
+        CELL: Measured(100_000, 2.0, 1.0, 0.5, 0.1, 600.0),
+        replace(CELL, round_trip_ms=0, tasks=2): Measured(100_000, 1.0, 1.0, 0.5, 0.1, 600.0),
+        Case("throughput", "source", 50, 1, 1, 1_000, pace=500_000): Measured(1, 1, 1, 1, 1, 1, 80.0, 140.0),
+    },
+    [CELL],
+)
+
+
+def test_the_answer_is_the_fewest_tasks_with_a_quarter_to_spare_and_says_what_each_number_stands_on() -> None:
+    # A fetch of 8 MiB takes three round trips of 50 ms: 55.9 MB/s a task.
+    got = answer(Question(100_000_000, 1_000, 12, 50), MEASURED)
+    assert (got.case.tasks, got.workers, got.worker_cores, got.worker_mib) == (3, 3, 1.0, 768)
+    assert got.carried.limit == "fetch"
+    assert dict(got.reasons) == {
+        "tasks": "3 tasks carry 167.8 MB/s, limited by what the fetches of a task bring in a round trip; 100.0 MB/s "
+        "and a quarter more, to catch up after a stop, are 125.0 MB/s",
+        "settings": "`preset: throughput`; with Kafka's own settings, as many tasks carry 3.7 MB/s",
+        "cores": "1.2 in all: 10.0 processor seconds for a gigabyte; 2 of 3 workers carry them if one fails",
+        "memory": "768 MiB: 512 MiB of heap for 2 tasks of 128 MiB, which is 75%",
+        "measured": "throughput, 50 ms to the source, tasks 1, partitions 8, records of 1,000 B: 50.0 MB/s, 10.0 "
+        "processor seconds for a gigabyte",
+        "latency": "p50 80 ms, p99 140 ms at 0.5 MB/s: throughput, 50 ms to the source, tasks 1, partitions 1, records "
+        "of 1,000 B",
+        "model": "typical error 10% on held-back cells; measured 2026-11-01 on 4 cores of a laptop, Linux, kafka "
+        "4.2.0, java 21",
+    }
+    assert got.not_measured == [
+        "3 tasks; the cells have 1 to 2",
+        "more than 100.0 MB/s in all: brokers and worker shared 4 cores, and the network, the disks and the brokers' "
+        "processors are assumed to be no limit",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changed", "wanted"),
+    [
+        pytest.param({"record_bytes": 100}, "100 B a record; the cells have 1,000 to 1,000", id="record"),
+        pytest.param({"round_trip_ms": 200}, "200 ms of round trip; the cells have 0 to 50", id="round trip"),
+        pytest.param({"partitions": 600}, "partitions of a task; the cells have 4 to 8", id="partitions of a task"),
+        pytest.param({"tls": True, "exactly_once": True}, "TLS and exactly once together", id="both factors"),
+    ],
+)
+def test_what_was_not_measured_is_said(changed: dict[str, int], wanted: str) -> None:
+    question = replace(Question(10_000_000, 1_000, 8, 50), **changed)  # type: ignore[arg-type]
+    assert [text for text in answer(question, MEASURED).not_measured if wanted in text]
+
+
+def test_tls_and_exactly_once_need_more_cores() -> None:
+    plain, both = (
+        answer(Question(200_000_000, 1_000, 32, 0, tls=more, exactly_once=more), MEASURED) for more in (False, True)
+    )
+    assert plain.workers * plain.worker_cores < both.workers * both.worker_cores
+    assert both.settings["exactlyOnce"] == "enabled"
+    assert "exactlyOnce" not in plain.settings
+
+
+def test_workers_have_at_most_four_cores_and_one_may_fail() -> None:
+    got = answer(Question(1_000_000_000, 1_000, 64, 0), MEASURED)
+    assert (got.workers, got.worker_cores) == (5, 3.5)
+
+
+def test_beside_the_source_the_producer_waits_for_the_round_trip() -> None:
+    far = answer(Question(20_000_000, 1_000, 1, 50, near="source"), MEASURED)
+    assert (far.case.far, far.carried.limit) == ("target", "produce")
+    assert far.settings["tuning"] == {
+        "preset": "throughput",
+        "roundTripMilliseconds": 50,
+        "bytesPerSecondPerPartition": 20_000_000,
+    }
+
+
+@pytest.mark.parametrize(
+    ("question", "wanted"),
+    [
+        pytest.param(
+            Question(200_000_000, 1_000, 4, 80),
+            ["4 tasks for 4 partitions carry", "250.0 MB/s", "fetches", "at least 9 partitions"],
+            id="too few partitions",
+        ),
+        pytest.param(
+            Question(100_000_000, 1_000, 12, 50, tasks=1),
+            ["1 task for 12 partitions carry", "leave out `--tasks`"],
+            id="too few tasks",
+        ),
+    ],
+)
+def test_a_rate_that_cannot_be_carried_is_refused_with_what_limits_it(question: Question, wanted: list[str]) -> None:
+    with pytest.raises(RefusedError) as refused:
+        answer(question, MEASURED)
+    assert refused.value.code == "rate-too-high"
+    for text in wanted:
+        assert text in str(refused.value)
+
+
+@pytest.mark.parametrize("near", ["source", "target"])
+def test_the_settings_to_write_pass_the_check(near: str) -> None:
+    question = Question(100_000_000, 1_000, 48, 80, exactly_once=True, near=near)  # type: ignore[arg-type]
+    settings = answer(question, MEASURED).settings
+    flow = a_flow(**{key: value for key, value in settings.items() if key != "exactlyOnce"})
+    assert not list(check_topology(parse_topology(a_topology(flow))))
+
+
+ASKED = ("size", "--rate", "2MB/s", "--record", "1kB", "--partitions", "8", "--round-trip", "20ms")
+
+
+def test_the_command_prints_reasons_and_settings_as_yaml() -> None:
+    got = replicate(*ASKED)
+    assert (got.returncode, got.stderr) == (0, "")
+    head, _, settings = got.stdout.partition("# Write into the flow\n")
+    assert head.startswith("✓ 1 task, 3 workers with ")
+    assert yaml.safe_load(settings)["tuning"]["bytesPerSecondPerPartition"] == 250_000
+
+
+def test_json_has_the_settings_the_reasons_and_what_was_not_measured() -> None:
+    got = json.loads(replicate(*ASKED, "--json").stdout)
+    assert got["version"] == 1
+    assert got["settings"]["connectors"] == {"source": {"tasksMax": got["tasks"]}}
+    assert {"tasks", "cores", "memory", "measured", "latency", "model"} <= got["reasons"].keys()
+    assert isinstance(got["notMeasured"], list)
+
+
+@pytest.mark.parametrize(
+    ("option", "given", "wanted"),
+    [
+        pytest.param("--rate", "5Mb/s", "write a number and one of B/s, kB/s, MB/s", id="bits"),
+        pytest.param("--rate", "0MB/s", "it is less than 1 B/s", id="no rate"),
+        pytest.param("--rate", "200", "such as 200MB/s", id="no unit"),
+        pytest.param("--record", "0.1B", "it is less than 1 B", id="no record"),
+        pytest.param("--round-trip", "-5ms", "such as 80ms", id="negative"),
+        pytest.param("--partitions", "0", "greater than or equal to 1", id="no partition"),
+        pytest.param("--tasks", "9", "8 partitions keep at most as many tasks busy", id="more tasks than partitions"),
+    ],
+)
+def test_bad_input_is_refused_with_what_to_write(option: str, given: str, wanted: str) -> None:
+    got = replicate(*ASKED, option, given)
+    assert got.returncode == 2
+    assert wanted in " ".join(got.stderr.replace("│", " ").split())
+
+
+def test_a_rate_that_is_too_high_ends_with_1() -> None:
+    got = replicate(*ASKED, "--rate", "90GB/s")
+    assert got.returncode == 1
+    assert "rate-too-high" in got.stderr
