@@ -3,7 +3,8 @@
 A consumer of the keeper's topic notes ten times a second how long ago the newest look began that it has seen. In the
 small flow, three groups consume 500 records a second in 6 partitions and commit every 200 ms. The large ones have 2,000
 partitions and 500 groups, whose offsets are committed without consumers. The keeper's login is denied the right to read
-any of the records, so it reads none.
+any of the records, so what it reads is the checkpoints. Rows are printed and kept; `--write` puts the newest of each
+size into the page of the drills.
 """
 
 import argparse
@@ -12,7 +13,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -33,14 +34,26 @@ from kafka_replication.infra.local.parts.part import java_command
 from kafka_replication.infra.local.traffic import create_topics
 from kafka_replication.infra.stack.settings import read_settings
 from tests.bench.drill_commands import Drills
+from tests.bench.drill_rows import PAGE
 from tests.bench.drill_shapes import PARTITIONS, STACK, Shape, replications
 from tests.bench.keeper_process import Keeper, denied, seconds_until_looked
+from tests.bench.keeper_rows import FOLDER, append, read
 from tests.bench.keeper_traffic import Group, running
 from tests.local.flows import Deployed, write_edited
+from tests.pages import put, table
 
 FLOW, RATE, MINUTES = "plain", 500, 2.0
 SMALL = Shape("", FLOW, ("plain-orders", "plain-carts"))
 GROUPS, LARGE_GROUPS, TOPICS, EACH = 3, 500, 20, 100
+SECTION = "keeper age"
+HEAD = (
+    "watched",
+    "age of the positions: p50 / p99 / most",
+    "of a processor each second, memory",
+    "checkpoints read / records produced",
+    "written to its topic",
+    "first look / after a restart",
+)
 #: How many groups commit in one second in the large flows.
 COMMITTING = 10
 _TICK_SECONDS, _CALL_SECONDS, _FIRST_SECONDS, _HEAP_MIB = 0.1, 60.0, 600.0, 1_536
@@ -53,7 +66,6 @@ class Seen:
     ages: list[float] = field(default_factory=list)
     looks: int = 0
     records: int = 0
-    size: int = 0
 
     def watch(self, region: Region, over: threading.Event) -> None:
         """Watch until the event is set."""
@@ -65,7 +77,7 @@ class Seen:
         while not over.wait(_TICK_SECONDS):
             for message in consumer.consume(100_000, 0):
                 key, value = message.key() or b"", message.value() or b""
-                self.records, self.size = self.records + 1, self.size + len(key) + len(value)
+                self.records += 1
                 if key == look_key:
                     newest_ms, self.looks = Look.model_validate_json(value).at_ms, self.looks + 1
             if newest_ms:
@@ -76,9 +88,47 @@ class Seen:
         return sorted(self.ages)[min(int(share * len(self.ages)), len(self.ages) - 1)]
 
 
-def measured(drills: Drills, what: str, minutes: float, log: Path) -> None:
-    """Run a keeper beside what runs, and print a row about it."""
+@dataclass(frozen=True)
+class Row:
+    """A keeper that was watched: ages, seconds, and MiB; `processor` is seconds of it each second.
+
+    `checkpoints` and `produced` count what was written meanwhile, to the checkpoints' topic and to the source. `first`
+    and `again` are the seconds to the first look, without positions and after a restart.
+    """
+
+    what: str
+    minutes: float
+    p50: float
+    p99: float
+    most: float
+    looks: int
+    processor: float
+    mib: int
+    checkpoints: int
+    produced: int
+    written: float
+    first: float
+    again: float
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        return (
+            f"{self.what}, {self.minutes:.0f} min",
+            f"{self.p50:.1f} / {self.p99:.1f} / {self.most:.1f} s",
+            f"{self.processor:.2f} s, {self.mib} MiB",
+            f"{self.checkpoints:,} / {self.produced:,}",
+            f"{self.written:.0f} a second",
+            f"{self.first:.1f} / {self.again:.1f} s",
+        )
+
+
+def measured(drills: Drills, what: str, minutes: float, log: Path, topics: Iterable[str]) -> Row:
+    """Run a keeper beside what runs, and return what it cost."""
     keeper, over, seen = Keeper(drills, log), threading.Event(), Seen()
+
+    def written() -> tuple[int, int]:
+        return total(drills.target, ["useast.checkpoints.internal"]), total(drills.source, topics)
+
     began = time.monotonic()
     keeper.start()
     try:
@@ -87,30 +137,43 @@ def measured(drills: Drills, what: str, minutes: float, log: Path) -> None:
         assert keeper.process is not None
         process, most = psutil.Process(keeper.process.pid), 0
         worked, began = sum(process.cpu_times()[:2]), time.monotonic()
+        before = written()
         watching = threading.Thread(target=seen.watch, args=(drills.target, over))
         watching.start()
         while not over.wait(1) and time.monotonic() - began < 60 * minutes:
             most = max(most, process.memory_info().rss)
         seconds, worked = time.monotonic() - began, sum(process.cpu_times()[:2]) - worked
+        checkpoints, produced = (now - then for now, then in zip(written(), before, strict=True))
         over.set()
         watching.join()
         keeper.kill()
-        reader, began = KafkaReader("uswest", drills.target.client_config(ADMIN)), time.monotonic()
-        held, read = len(reader.records(positions_topic(FLOW))), time.monotonic() - began
         began = time.monotonic()
         keeper.start()
         seconds_until_looked(drills, [FLOW], _FIRST_SECONDS)
         again = time.monotonic() - began
     finally:
         keeper.kill()
-    print(
-        f"{what}: age p50 {seen.age(0.5):.1f} s, p99 {seen.age(0.99):.1f} s, most {seen.age(1):.1f} s; {seen.looks} "
-        f"looks in {seconds:.0f} s; {worked / seconds:.3f} s of processor time a second; {most >> 20} MiB; "
-        f"{seen.records / seconds:.1f} records and {seen.size / seconds / 1000:.1f} kB written a second; the first "
-        f"look after {first:.1f} s, and {again:.1f} s after a restart; its topic has {held} records, read in "
-        f"{read:.1f} s",
-        flush=True,
+    return Row(
+        what,
+        minutes,
+        p50=round(seen.age(0.5), 2),
+        p99=round(seen.age(0.99), 2),
+        most=round(seen.age(1), 2),
+        looks=seen.looks,
+        processor=round(worked / seconds, 3),
+        mib=most >> 20,
+        checkpoints=checkpoints,
+        produced=produced,
+        written=round(seen.records / seconds, 1),
+        first=round(first, 1),
+        again=round(again, 1),
     )
+
+
+def total(region: Region, topics: Iterable[str]) -> int:
+    """The sum of the ends of all partitions of these topics."""
+    reader = KafkaReader("ends", region.client_config(ADMIN))
+    return sum(log.end for log in reader.logs(reader.partitions(topics)).values())
 
 
 @contextmanager
@@ -145,17 +208,18 @@ def commit(region: Region, groups: Sequence[str], partitions: Sequence[tuple[str
         admin.alter_consumer_group_offsets(request)[group].result(_CALL_SECONDS)
 
 
-def small(endpoints: Endpoints, minutes: float, log: Path) -> None:
+def small(endpoints: Endpoints, minutes: float, log: Path) -> Row:
     with deployed(endpoints, dict.fromkeys(SMALL.topics, PARTITIONS), copies=True) as flow, ExitStack() as inside:
         drills = Drills(flow, log, int(time.time()) % 1_000_000)
         groups = [Group(drills.source, f"{FLOW}-{number}", SMALL.topics) for number in range(GROUPS)]
         inside.enter_context(running({"useast": (drills.source, [SMALL])}, groups, RATE, drills.seed))
         inside.enter_context(denied(drills.source, SMALL.topics, AclOperation.READ))
         inside.enter_context(denied(drills.target, map(SMALL.remote, SMALL.topics), AclOperation.READ))
-        measured(drills, f"{PARTITIONS * len(SMALL.topics)} partitions, {GROUPS} groups", minutes, log)
+        what = f"{PARTITIONS * len(SMALL.topics)} partitions, {GROUPS} groups"
+        return measured(drills, what, minutes, log, SMALL.topics)
 
 
-def large(endpoints: Endpoints, minutes: float, log: Path, each: int) -> None:
+def large(endpoints: Endpoints, minutes: float, log: Path, each: int) -> Row:
     """Let groups commit in turn in `each` partitions while the keeper runs."""
     topics = {f"{FLOW}-{number}": EACH for number in range(TOPICS)}
     partitions = [(topic, number) for topic in topics for number in range(EACH)]
@@ -176,7 +240,8 @@ def large(endpoints: Endpoints, minutes: float, log: Path, each: int) -> None:
         inside.enter_context(denied(drills.target, [f"useast.{name}" for name in topics], AclOperation.READ))
         committing.start()
         try:
-            measured(drills, f"{len(partitions)} partitions, {len(groups)} groups in {each} each", minutes, log)
+            what = f"{len(partitions):,} partitions, {len(groups)} groups in {each:,} each"
+            return measured(drills, what, minutes, log, topics)
         finally:
             over.set()
             committing.join()
@@ -190,12 +255,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=MINUTES, help="how long each keeper is watched")
     parser.add_argument("--only", choices=("small", "large", "largest"))
+    parser.add_argument("--rows", type=Path, default=FOLDER / "keeper_age.jsonl", help="file that keeps the rows")
+    parser.add_argument("--write", action="store_true", help="write the rows of the file into the page, and end")
     given = parser.parse_args()
+    if given.write:
+        newest = {row.what: row for row in (Row(**fields) for fields in read(given.rows))}
+        put(PAGE, SECTION, table(HEAD, [row.cells for row in newest.values()]))
+        return 0
     if "REPLICATE_LOCAL" not in os.environ:
         parser.error("set REPLICATE_LOCAL to a folder for a local stack of its own, which is removed at the end")
     # A million committed offsets do not fit into the heap of the brokers of the tests.
     larger = patch("kafka_replication.infra.local.parts.kafka.java_command", _with_larger_heap)
-    measures: dict[str, Callable[[Endpoints, float, Path], None]] = {
+    measures: dict[str, Callable[[Endpoints, float, Path], Row]] = {
         "small": small,
         "large": partial(large, each=40),
         "largest": partial(large, each=TOPICS * EACH),
@@ -207,7 +278,7 @@ def main() -> int:
             with tempfile.TemporaryDirectory() as folder:
                 log = Path(folder) / "keeper.log"
                 try:
-                    measures[name](endpoints, given.minutes, log)
+                    append(given.rows, measures[name](endpoints, given.minutes, log))
                 finally:
                     print(log.read_text()[-2_000:] if log.exists() else "", flush=True)
         finally:

@@ -7,14 +7,13 @@ second. Rows are printed and kept at once. `--write` puts the table into the pag
 """
 
 import argparse
-import json
 import os
 import sys
 import tempfile
 import time
 import traceback
 from collections import Counter
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import yaml
@@ -30,10 +29,10 @@ from tests.bench.drill_moves import failed_over, fill, resumed
 from tests.bench.drill_rows import PAGE
 from tests.bench.drill_shapes import SHAPES, Shape, prepared
 from tests.bench.keeper_process import Keeper, denied, kill_broker, newest_look_ms, seconds_until_looked
+from tests.bench.keeper_rows import FOLDER, append, read
 from tests.bench.keeper_traffic import Group, running
 from tests.local.flows import Deployed
 from tests.pages import put, table
-from tests.repository import ROOT
 
 RATE, TRAFFIC_SECONDS, RECENT_SECONDS = 500, 20.0, 10.0
 SECTION, PAIR = "keeper", "prefixlessPair"
@@ -189,54 +188,42 @@ def with_interval(deployed: Deployed, seconds: int) -> Deployed:
     return Deployed(read_settings(settings.stack, settings.stacks), deployed.endpoints)
 
 
-def append(file: Path, row: Row) -> None:
-    """Print a row, and keep it."""
-    print(f"{row}\n| {' | '.join(row.cells)} |", flush=True)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with file.open("a") as out:
-        out.write(json.dumps(asdict(row)) + "\n")
-
-
-def read(file: Path) -> list[Row]:
+def newest(file: Path) -> list[Row]:
     """The newest row of each shape and interval, in the order of SHAPES."""
-    newest = {}
-    for line in file.read_text().splitlines():
-        values = json.loads(line)
-        values |= {way: Moved(**values[way]) for way in ("beside", "alone")}
-        row = Row(**values)
-        newest[row.shape, row.checkpoints] = row
+    found = {}
+    for fields in read(file):
+        row = Row(**fields | {way: Moved(**fields[way]) for way in ("beside", "alone")})
+        found[row.shape, row.checkpoints] = row
     order = [shape.name for shape in SHAPES]
-    return sorted(newest.values(), key=lambda row: (order.index(row.shape), row.checkpoints))
+    return sorted(found.values(), key=lambda row: (order.index(row.shape), row.checkpoints))
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    rows = ROOT / ".local" / "keeper.jsonl"
-    parser.add_argument("--rows", type=Path, default=rows, help="file that keeps the rows")
+    parser.add_argument("--rows", type=Path, default=FOLDER / "keeper.jsonl", help="file that keeps the rows")
     parser.add_argument("--only", action="append", default=[], metavar="SHAPE", help="deploy only this shape")
     interval = "seconds between MirrorMaker's checkpoints, and between its syncs of offsets"
-    parser.add_argument("--checkpoints", type=int, default=1, help=interval)
+    parser.add_argument("--checkpoints", type=int, action="append", help=f"{interval}, 1 by default; may be repeated")
     parser.add_argument("--write", action="store_true", help="write the rows of the file into the page, and end")
     given = parser.parse_args()
     if given.write:
-        put(PAGE, SECTION, table(HEAD, [row.cells for row in read(given.rows)]))
+        put(PAGE, SECTION, table(HEAD, [row.cells for row in newest(given.rows)]))
         return 0
     if "REPLICATE_LOCAL" not in os.environ:
         parser.error("set REPLICATE_LOCAL to a folder for a local stack of its own, which is removed at the end")
     shapes = [shape for shape in SHAPES if shape.name in given.only or not (given.only or shape.kills)]
     endpoints, failed = stack.up(Console()), []
     try:
-        with (
-            tempfile.TemporaryDirectory() as folder,
-            with_interval(prepared(endpoints, Path(folder), shapes), given.checkpoints).running() as deployed,
-        ):
-            drills = Drills(deployed, given.rows, 10 * (int(time.time()) % 1_000_000))
-            for shape in shapes:
-                try:
-                    append(given.rows, drilled(drills, shape, Path(folder) / "keeper.log", given.checkpoints))
-                except Exception:  # noqa: BLE001
-                    failed.append(shape.name)
-                    print(f"{shape.name} failed:\n{traceback.format_exc()}", flush=True)
+        with tempfile.TemporaryDirectory() as folder, prepared(endpoints, Path(folder), shapes).running() as deployed:
+            for interval in given.checkpoints or [1]:
+                with_interval(deployed, interval).up()
+                for shape in shapes:
+                    drills = Drills(deployed, given.rows, 10 * (int(time.time()) % 1_000_000))
+                    try:
+                        append(given.rows, drilled(drills, shape, Path(folder) / "keeper.log", interval))
+                    except Exception:  # noqa: BLE001
+                        failed.append(f"{shape.name}, {interval} s")
+                        print(f"{failed[-1]} failed:\n{traceback.format_exc()}", flush=True)
     finally:
         stack.down(Console(), purge=True)
     print("".join(f"failed: {name}\n" for name in failed), end="")

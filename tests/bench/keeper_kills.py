@@ -5,7 +5,8 @@ transactions and exactly-once, and a pair; in the pair also on its other side. I
 falls behind; both commit every 200 ms. The keeper is killed at random moments and started again at once. Then two
 keepers are started together, the target's broker is killed, and the source's broker is down for a minute. The keeper's
 topic still has every record, because nothing is compacted yet. A record of a group is skipped if the target has a copy
-before the position, and the group had not consumed it.
+before the position, and the group had not consumed it. Rows are printed and kept; `--write` puts the newest of each
+shape into the page of the drills.
 """
 
 import argparse
@@ -30,14 +31,27 @@ from kafka_replication.infra.local.endpoints import ADMIN
 from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 from tests.bench.drill_commands import Drills
 from tests.bench.drill_counting import Log
+from tests.bench.drill_rows import PAGE
 from tests.bench.drill_shapes import SHAPES, Shape, prepared
 from tests.bench.drill_traffic import await_crossing
 from tests.bench.keeper_process import Keeper, kill_broker, seconds_until_looked
+from tests.bench.keeper_rows import FOLDER, append, read
 from tests.bench.keeper_traffic import Group, running
+from tests.pages import put, table
 
 KILLS, RATE = 50, 500
 KINDS = ("prompt", "slow")
 NAMES = ("default policy", "exactly once, transactions", "identity policy", "pair")
+SECTION = "keeper kills"
+HEAD = (
+    "shape",
+    "kills",
+    "looks",
+    "positions",
+    "records of looks that a kill cut off",
+    "positions that skip a record / hold an offset that nobody committed",
+    "records that a prompt group reads again: p50 / most",
+)
 LONGEST_SECONDS, DOWN_SECONDS, RECOVERY_SECONDS = 8.0, 60.0, 180.0
 
 
@@ -52,6 +66,29 @@ class Judged:
     skipping: list[str] = field(default_factory=list)
     invented: list[str] = field(default_factory=list)
     again: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Row:
+    """What was judged in a flow of this shape. `cut` counts the records of looks that a kill cut off; `again_half` and
+    `again_most` are how many records the prompt groups would read again from half of the positions, and from each.
+    """
+
+    shape: str
+    kills: int
+    looks: int
+    positions: int
+    cut: int
+    skipping: int
+    invented: int
+    again_half: int
+    again_most: int
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        wrong = f"{self.skipping} / {self.invented}"
+        again = f"{self.again_half} / {self.again_most}"
+        return (self.shape, f"{self.kills}", f"{self.looks}", f"{self.positions}", f"{self.cut}", wrong, again)
 
 
 def judge(published: Iterable[KafkaRecord], sent: Log, arrived: Log, groups: Sequence[Group], shape: Shape) -> Judged:
@@ -141,7 +178,13 @@ def troubled(drills: Drills, flows: Sequence[str], kills: int, log: Path) -> Non
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=KILLS)
+    parser.add_argument("--rows", type=Path, default=FOLDER / "keeper_kills.jsonl", help="file that keeps the rows")
+    parser.add_argument("--write", action="store_true", help="write the rows of the file into the page, and end")
     given = parser.parse_args()
+    if given.write:
+        newest = {row.shape: row for row in (Row(**fields) for fields in read(given.rows))}
+        put(PAGE, SECTION, table(HEAD, [newest[name].cells for name in NAMES if name in newest]))
+        return 0
     if "REPLICATE_LOCAL" not in os.environ:
         parser.error("set REPLICATE_LOCAL to a folder for a local stack of its own, which is removed at the end")
     shapes = [shape for shape in SHAPES if shape.name in NAMES]
@@ -164,28 +207,24 @@ def main() -> int:
             print((Path(folder) / "keeper.log").read_text()[-3_000:])
             for shape in shapes:
                 await_crossing(endpoints, shape)
-                failed += report(drills, shape, groups[shape])
+                append(given.rows, row := report(drills, shape, groups[shape], given.kills))
+                failed += bool(row.skipping or row.invented or not row.positions)
     finally:
         stack.down(Console(), purge=True)
     return 1 if failed else 0
 
 
-def report(drills: Drills, shape: Shape, groups: Sequence[Group]) -> bool:
-    """Print what was published for a shape; returns whether anything of it is wrong."""
+def report(drills: Drills, shape: Shape, groups: Sequence[Group], kills: int) -> Row:
+    """Print what is wrong with what was published for a shape, and return what was."""
     reader, topic = KafkaReader("uswest", drills.target.client_config(ADMIN)), positions_topic(shape.flow)
     published, ends = reader.records(topic), reader.logs(reader.partitions([topic]))
     written = list(reader.read(topic, ends.items(), committed=False))
     found = judge(published, *drills.logs(shape), groups, shape)
     again = sorted(found.again)
-    print(
-        f"{shape.name}: {found.looks} looks, {found.positions} positions, {len(written) - len(published)} records of "
-        f"looks that a kill cut off; {len(found.skipping)} skip a record, {len(found.invented)} hold an offset that "
-        f"nobody committed; read again p50 {again[len(again) // 2]}, most {again[-1]} records",
-        *[*found.skipping, *found.invented][:20],
-        sep="\n",
-        flush=True,
-    )
-    return bool(found.skipping or found.invented or not found.positions)
+    print(*[*found.skipping, *found.invented][:20], sep="\n", flush=True)
+    wrong = len(found.skipping), len(found.invented)
+    half, most = (again[len(again) // 2], again[-1]) if again else (0, 0)
+    return Row(shape.name, kills, found.looks, found.positions, len(written) - len(published), *wrong, half, most)
 
 
 if __name__ == "__main__":

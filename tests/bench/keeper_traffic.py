@@ -6,7 +6,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from threading import Event, Thread
 
-from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 from kafka_replication.infra.local.endpoints import ADMIN, Region
 from kafka_replication.infra.local.traffic import records
@@ -14,7 +14,7 @@ from tests.bench.drill_counting import Offsets
 from tests.bench.drill_shapes import PARTITIONS, Shape
 
 COMMIT_SECONDS = 0.2
-_TICK_SECONDS, _CALL_SECONDS = 0.05, 3.0
+_TICK_SECONDS, _CALL_SECONDS, _SESSION_MS = 0.05, 3.0, 10_000
 #: Records that are written together, perhaps in a transaction, of which every third is aborted.
 _TRANSACTION = 25
 
@@ -27,15 +27,19 @@ class Group:
         self._region, self._topics, self._batch = region, topics, 8 if slow else 1_000
         #: When each commit was asked for, and whether Kafka has confirmed it.
         self.commits: list[tuple[float, Offsets, bool]] = []
+        self._answers = 0
 
     def consume(self, over: Event) -> None:
         """Consume until the event is set."""
+        # A commit that is waited for would wait without end for a broker that was killed.
         consumer = Consumer(
             {
                 **self._region.client_config(ADMIN),
                 "group.id": self.name,
                 "auto.offset.reset": "earliest",
                 "enable.auto.commit": False,
+                "on_commit": self._answered,
+                "session.timeout.ms": _SESSION_MS,
             }
         )
         consumer.subscribe(list(self._topics))
@@ -45,20 +49,23 @@ class Group:
             for message in consumer.consume(self._batch, 0):
                 if message.error() is None:
                     read[message.topic() or "", message.partition() or 0] = (message.offset() or 0) + 1
-            if read and time.monotonic() - committed_at >= COMMIT_SECONDS:
+            waiting = self._answers < len(self.commits)
+            if read and not waiting and time.monotonic() - committed_at >= COMMIT_SECONDS:
                 committed_at = time.monotonic()
-                self._commit(consumer, read)
+                self.commits.append((time.time(), read, False))
+                consumer.commit(offsets=[TopicPartition(*place, offset) for place, offset in read.items()])
                 read = {}
+        ended = time.monotonic()
+        while self._answers < len(self.commits) and time.monotonic() < ended + _CALL_SECONDS:
+            consumer.consume(1, _TICK_SECONDS)
         with suppress(KafkaException):
             consumer.close()
 
-    def _commit(self, consumer: Consumer, read: Offsets) -> None:
-        places = [TopicPartition(*place, offset) for place, offset in read.items()]
-        self.commits.append((time.time(), read, False))
-        with suppress(KafkaException):
-            answers = consumer.commit(offsets=places, asynchronous=False) or []
-            if not any(place.error for place in answers):
-                self.commits[-1] = (*self.commits[-1][:2], True)
+    def _answered(self, error: KafkaError | None, places: list[TopicPartition]) -> None:
+        """Note Kafka's answer to the newest commit."""
+        self._answers += 1
+        at, offsets, _ = self.commits[-1]
+        self.commits[-1] = at, offsets, error is None and not any(place.error for place in places)
 
     @property
     def reached(self) -> Offsets:

@@ -49,6 +49,7 @@ class Command(Application):
 
     name: str = Field(min_length=1)
     command: tuple[str, ...] = Field(description="Program and arguments; it runs in the folder of the file.")
+    reports: bool = Field(default=False, description="Whether it is also asked if the application runs on the target.")
 
 
 class SwitchFile(Model):

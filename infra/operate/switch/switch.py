@@ -46,7 +46,11 @@ class Hook:
     opened: FlowAccess
     call: MoveCall
     folder: Path
-    at: Side | None
+
+    @cached_property
+    def at(self) -> Side | None:
+        moved = self.command.reports and self._call("moved", "target", (0, 1)).returncode == 0
+        return "target" if moved else "source"
 
     @property
     def application(self) -> Application:
@@ -80,6 +84,11 @@ class Hook:
         """Trust the program's exit status."""
 
     def _run(self, step: str, side: Side) -> str:
+        for line in self._call(step, side, (0,)).stdout.splitlines():
+            self.call.say(f"  {line}")
+        return f"{self.title}: {step} on {getattr(self.opened.parameters, side).alias}"
+
+    def _call(self, step: str, side: Side, accepted: Sequence[int]) -> "subprocess.CompletedProcess[str]":
         cluster = getattr(self.opened.parameters, side)
         given = {
             "STACK": self.opened.stack.name,
@@ -91,7 +100,7 @@ class Hook:
             "GROUPS": ",".join(self.command.groups),
         }
         environment = {**os.environ, **{f"REPLICATE_{name}": value for name, value in given.items()}}
-        why = "The switch goes on only after exit status 0."
+        why = f"The switch goes on only after exit status {' or '.join(map(str, accepted))}."
         remedy = "correct it, and run the command again."
         try:
             ended = subprocess.run(
@@ -107,12 +116,10 @@ class Hook:
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise CannotRunError("hook-failed", f"{step} did not run: {error}", self.title, why, remedy) from error
-        if ended.returncode:
+        if ended.returncode not in accepted:
             what = f"{step} ended with exit status {ended.returncode}"
             raise CannotRunError("hook-failed", what, self.title, why, remedy, ended.stdout.strip())
-        for line in ended.stdout.splitlines():
-            self.call.say(f"  {line}")
-        return f"{self.title}: {step} on {cluster.alias}"
+        return ended
 
 
 class Switch:
@@ -184,15 +191,15 @@ class Switch:
 
     def _run(self) -> None:
         call, folder = self.call, self.path.parent
-        hooks = [Hook(command, self.opened, call, folder, "source") for command in self.file.commands]
+        hooks = [Hook(command, self.opened, call, folder) for command in self.file.commands]
         every: list[Moving] = [*self.workloads, *hooks]
         consumers = [live for live in every if live.application.role != "producer"]
         producers = [live for live in every if live.application.role == "producer"]
         moving = [live for live in consumers if not live.is_on("target")]
         left = [live for live in producers if not live.is_on("target")]
-        first = left if call.mode is not Mode.CONTINUOUS else []
         # An earlier run has committed the positions if every consumer is there.
         commits = bool(moving) or not consumers
+        first = left if commits and call.mode is not Mode.CONTINUOUS else []
         groups = _groups(moving)
         scope = replace(
             call,

@@ -436,12 +436,13 @@ def test_what_gitops_manages_is_named(shop: Shop, tmp_path: Path, capsys: pytest
     assert said in capsys.readouterr().out
 
 
-def with_hook(shop: Shop, folder: Path, script: str) -> None:
+def with_hook(shop: Shop, folder: Path, script: str, **given: Any) -> None:
     (folder / "gateway.sh").write_text(f"#!/bin/sh\n{script}\n")
     (folder / "gateway.sh").chmod(0o755)
-    command = {"name": "gateway", "command": ["./gateway.sh"], "role": "producer"}
+    command = {"name": "gateway", "command": ["./gateway.sh"], "role": "producer", **given}
     path = folder / "switch.yaml"
-    path.write_text(yaml.safe_dump({"workloads": [CHECKOUT], "commands": [command]}))
+    workloads = [CHECKOUT if command["role"] == "producer" else WEB]
+    path.write_text(yaml.safe_dump({"workloads": workloads, "commands": [command]}))
     Switch(a_call(wait_seconds=20), shop, Failover, path).run()
 
 
@@ -461,6 +462,22 @@ def test_a_command_that_fails_stops_the_switch_and_its_output_is_shown(shop: Sho
         with_hook(shop, tmp_path, 'echo "no gateway here"; [ "$REPLICATE_STEP" = start ] || exit 3')
     assert caught.value.detail == "no gateway here"
     assert (shop.positions(REMOTE), shop.places, shop.members) == ({}, {GROUP: "useast"}, {GROUP: 3})
+
+
+@pytest.mark.process
+def test_a_command_that_reports_that_it_has_moved_is_not_moved_again(shop: Shop, tmp_path: Path) -> None:
+    """Its group runs on the target, where no position can be committed for it any more."""
+    shop.join(GROUP, 3, "uswest")
+    script = '[ "$REPLICATE_STEP" != stop ]'
+    with_hook(shop, tmp_path, script, role="consumer", groups=[GROUP], reports=True)
+    assert shop.kubernetes_.calls == ["Deployment web 0", "Secret web-kafka", "Deployment web 3"]
+
+
+@pytest.mark.process
+def test_a_command_that_cannot_report_stops_the_switch(shop: Shop, tmp_path: Path) -> None:
+    with pytest.raises(CannotRunError, match="hook-failed: moved ended with exit status 2"):
+        with_hook(shop, tmp_path, "exit 2", reports=True)
+    assert shop.kubernetes_.calls == []
 
 
 def test_the_readmes_file_is_one() -> None:
