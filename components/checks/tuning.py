@@ -10,7 +10,14 @@ from dataclasses import dataclass
 
 from kafka_replication.components.contract.problems import Problem, warning
 from kafka_replication.components.flows.expansion import ExpandedFlow
-from kafka_replication.components.kafka.throughput import IN_FLIGHT, Limit, Numbers, fetch_limits, produce_limits
+from kafka_replication.components.kafka.throughput import (
+    IN_FLIGHT,
+    Limit,
+    Numbers,
+    carried_alone,
+    fetch_limits,
+    produce_limits,
+)
 from kafka_replication.components.properties.clients import DATA_PRODUCER, SOURCE_CONSUMER
 from kafka_replication.components.render.client_settings import client_settings, flow_clients, with_defaults
 from kafka_replication.components.render.config_layers import EffectiveSetting, LayerName, layer, merged
@@ -82,11 +89,28 @@ def _check_ceilings(
         tuning.acknowledge_milliseconds or tuning.round_trip_milliseconds,
         "A batch waits until one of the batches in flight is acknowledged",
     )
-    where = flow.where("tuning")
-    if words := _ceiling(flow, part, fetching, fetch_limits(_numbers(consumes))):
-        yield warning(where, "fetch-ceiling", *words)
-    if words := _ceiling(flow, part, producing, produce_limits(_numbers(produces))):
-        yield warning(where, "produce-ceiling", *words)
+    where, lag_seconds = flow.where("tuning"), flow.settings.objectives.lag_seconds
+    consumer, producer, declared = _numbers(consumes), _numbers(produces), tuning.bytes_per_second_per_partition
+    fetch_words = _ceiling(flow, part, fetching, fetch_limits(consumer))
+    if fetch_words:
+        yield warning(where, "fetch-ceiling", *fetch_words)
+    produce_words = _ceiling(flow, part, producing, produce_limits(producer))
+    if produce_words:
+        yield warning(where, "produce-ceiling", *produce_words)
+    if lag_seconds is None or fetch_words or produce_words:
+        return
+    carried = carried_alone(consumer, producer, fetching.milliseconds, producing.milliseconds)
+    if carried is not None and carried < declared:
+        yield warning(
+            flow.where("objectives.lagSeconds"),
+            "objective-unreachable",
+            f"the objective of {lag_seconds} s cannot be met while a partition receives {declared:,} bytes a second, "
+            "which `tuning` declares",
+            f"One task copies a partition. By what was measured of MirrorMaker, {_connector(part)} carries less over "
+            f"{fetching.milliseconds} ms, even of large records, so the lag grows as long as the rate lasts.",
+            "spread the records over more partitions and lower `tuning.bytesPerSecondPerPartition`; `replicate size` "
+            "says how many carry a rate.",
+        )
 
 
 def _ceiling(flow: ExpandedFlow, part: str, way: _Way, limits: list[Limit]) -> tuple[str, str, str] | None:
@@ -99,6 +123,7 @@ def _ceiling(flow: ExpandedFlow, part: str, way: _Way, limits: list[Limit]) -> t
     tightest = min(short, key=lambda limit: limit.under_way)
     shown = f"`{tightest.name}` of {tightest.value:,} bytes"
     shown += f", {tightest.times} in flight," if tightest.name == "batch.size" else ""
+    shown += ", which all partitions of a connection share," if tightest.is_window else ""
     return (
         f"{_connector(part)} {way.verb} at most {tightest.under_way * 1000 // way.milliseconds:,} bytes a second of a "
         f"partition, but the declared rate is {declared:,}",

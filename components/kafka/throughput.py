@@ -179,6 +179,24 @@ def measurements() -> Measurements:
     return measurements_of(json.loads(FILE.read_text(encoding="utf-8")))
 
 
+#: The properties that decide what a consumer and a producer carry.
+_CONSUMER = ("max.partition.fetch.bytes", "fetch.max.bytes", "receive.buffer.bytes", "max.poll.records")
+_PRODUCER = ("batch.size", IN_FLIGHT, "buffer.memory", "max.request.size", "send.buffer.bytes")
+
+
+def carried_alone(consumer: Numbers, producer: Numbers, round_trip_ms: int, acknowledge_ms: int) -> float | None:
+    """Return the most bytes a second of a partition that has a task for itself, and the cheapest records that were
+    measured; None if a property that decides it is not known.
+    """
+    if None in [*map(consumer.get, _CONSUMER), *map(producer.get, _PRODUCER)]:
+        return None
+    measured = measurements()
+    record_bytes = max(case.record_bytes for case in measured.cells)
+    ways: list[tuple[Literal["source", "target"], int]] = [("source", round_trip_ms), ("target", acknowledge_ms)]
+    cases = [Case("throughput", far, trip, 1, 1, record_bytes) for far, trip in ways]
+    return min(carried(case, consumer, producer, measured.fitted).rate for case in cases)
+
+
 class Carried(NamedTuple):
     """The bytes a second that all tasks of a case carry, and what limits them."""
 

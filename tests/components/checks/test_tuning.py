@@ -80,6 +80,47 @@ def test_a_warning_shows_the_numbers_and_what_to_set() -> None:
     assert "`tuning.preset: throughput`" in problem.remedy
 
 
+def test_a_window_is_said_to_be_that_of_a_connection() -> None:
+    """Several partitions of a task share it, so each may carry less than the warning says."""
+    fetch, produce = problems(tuning=tuning(5_000_000))
+    assert (
+        "`receive.buffer.bytes` of 65,536 bytes, which all partitions of a connection share, allows fewer" in fetch.why
+    )
+    assert "share" not in produce.why
+
+
+@pytest.mark.parametrize(
+    ("settings", "objectives", "wanted"),
+    [
+        pytest.param(
+            tuning(35_000_000, preset="throughput", acknowledgeMilliseconds=5),
+            {"lagSeconds": 30},
+            True,
+            id="a fetch takes three round trips",
+        ),
+        pytest.param(tuning(35_000_000, preset="throughput", acknowledgeMilliseconds=5), {}, False, id="no objective"),
+        pytest.param(tuning(500_000, preset="throughput"), {"lagSeconds": 30}, False, id="a rate that is carried"),
+        pytest.param({"preset": "throughput"}, {"lagSeconds": 30}, False, id="no rate and no round trip"),
+        pytest.param(tuning(35_000_000), {"lagSeconds": 30}, False, id="a ceiling is reported, with what to set"),
+        pytest.param(
+            tuning(2_000_000_000, 1, preset="throughput"), {"lagSeconds": 30}, True, id="no task processes as much"
+        ),
+    ],
+)
+def test_an_objective_that_the_measured_model_cannot_meet_is_a_warning(
+    settings: dict[str, Any], objectives: dict[str, Any], wanted: bool
+) -> None:
+    codes = [problem.code for problem in problems(tuning=settings, objectives=objectives)]
+    assert ("objective-unreachable" in codes) == wanted
+
+
+def test_an_objective_is_not_judged_by_a_placeholder() -> None:
+    config = {"source.consumer.max.poll.records": "${secret:mirror-orders/tuning:polls}"}
+    fast = tuning(35_000_000, preset="throughput", acknowledgeMilliseconds=5)
+    found = problems(config, tuning=fast, objectives={"lagSeconds": 30})
+    assert "objective-unreachable" not in [problem.code for problem in found]
+
+
 def test_following_the_remedies_removes_the_warnings() -> None:
     remedied = {
         "source.consumer.receive.buffer.bytes": -1,
