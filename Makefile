@@ -86,7 +86,7 @@ bench: $(READY)
 	REPLICATE_LOCAL=.local/bench $(BIN)/python -m tests.bench.size $$SIZE
 
 bench-mirror: $(READY)
-	REPLICATE_LOCAL=.local/mirror $(BIN)/python -m tests.bench.mirror $$MIRROR
+	REPLICATE_LOCAL=.local/mirror $(BIN)/python -m tests.bench.mirror --latency --held-back $$MIRROR
 
 drills: $(READY)
 	REPLICATE_LOCAL=.local/drills $(BIN)/python -m tests.bench.drills

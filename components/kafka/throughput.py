@@ -19,6 +19,10 @@ LARGE_WINDOW = 4 * 1024 * 1024
 #: Bytes that a record takes in a batch besides its key and value, at most. Source: DefaultRecord.
 _RECORD_OVERHEAD = 21
 
+#: The properties that decide what a consumer and a producer carry.
+_CONSUMER = ("max.partition.fetch.bytes", "fetch.max.bytes", "receive.buffer.bytes", "max.poll.records")
+_PRODUCER = ("batch.size", IN_FLIGHT, "buffer.memory", "max.request.size", "send.buffer.bytes")
+
 #: Properties of a client as numbers; None for one that is not known here.
 Numbers = Mapping[str, int | None]
 
@@ -179,11 +183,6 @@ def measurements() -> Measurements:
     return measurements_of(json.loads(FILE.read_text(encoding="utf-8")))
 
 
-#: The properties that decide what a consumer and a producer carry.
-_CONSUMER = ("max.partition.fetch.bytes", "fetch.max.bytes", "receive.buffer.bytes", "max.poll.records")
-_PRODUCER = ("batch.size", IN_FLIGHT, "buffer.memory", "max.request.size", "send.buffer.bytes")
-
-
 def carried_alone(consumer: Numbers, producer: Numbers, round_trip_ms: int, acknowledge_ms: int) -> float | None:
     """Return the most bytes a second of a partition that has a task for itself, and the cheapest records that were
     measured; None if a property that decides it is not known.
@@ -235,16 +234,12 @@ def nearest(case: Case, cells: Iterable[Case]) -> Case:
 
 
 def memory_of_task(case: Case, consumer: Numbers, producer: Numbers) -> int:
-    """Return the bytes of heap that a task may fill: records fetched and being fetched, and the producer's buffer."""
-    partition, fetch, buffer = (
-        client.get(name) or 0
-        for client, name in (
-            (consumer, "max.partition.fetch.bytes"),
-            (consumer, "fetch.max.bytes"),
-            (producer, "buffer.memory"),
-        )
-    )
-    return 2 * min(case.partitions_of_task * partition, fetch) + buffer
+    """Return the bytes of heap that a task may fill: what it fetched, what it is fetching, a poll, and the producer's
+    buffer.
+    """
+    partition, fetch, records = (consumer.get(name) or 0 for name in (*_CONSUMER[:2], "max.poll.records"))
+    fetched = min(case.partitions_of_task * partition, fetch)
+    return 2 * fetched + min(records * case.record_bytes, fetched) + (producer.get("buffer.memory") or 0)
 
 
 def _fetched(case: Case, consumer: Numbers, round_trip: float, of_byte: float) -> float:

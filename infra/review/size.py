@@ -92,6 +92,11 @@ def answer(question: Question, measured: Measurements) -> Answer:
     stood_on = nearest(case, measured.cells)
     found = measured.cells[stood_on]
     plain = asked(case.tasks, "kafka")[1].rate
+    factors = {
+        "TLS": (case.tls, measured.fitted.tls),
+        "exactly once": (case.exactly_once, measured.fitted.exactly_once),
+    }
+    more = "".join(f", with a factor of {factor:.2f} for {name}" for name, (asks, factor) in factors.items() if asks)
     reasons = [
         (
             "tasks",
@@ -101,7 +106,7 @@ def answer(question: Question, measured: Measurements) -> Answer:
         ("settings", f"`preset: throughput`; with Kafka's own settings, as many tasks carry {_mb(plain)}"),
         (
             "cores",
-            f"{cores:.1f} in all: {cores / needed * 1e9:.1f} processor seconds for a gigabyte; "
+            f"{cores:.1f} in all: {cores / needed * 1e9:.1f} processor seconds for a gigabyte{more}; "
             f"{left} of {workers} workers carry them if one fails",
         ),
         (

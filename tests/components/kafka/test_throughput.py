@@ -119,14 +119,14 @@ def test_a_buffer_that_is_a_placeholder_is_no_limit() -> None:
     )
 
 
-def test_a_task_may_hold_two_fetches_and_its_producers_buffer() -> None:
-    assert memory_of_task(Case(partitions=4), CONSUMER, PRODUCER) == (2 * 4 + 32) * MIB
-    assert memory_of_task(Case(partitions=100), CONSUMER, PRODUCER) == (2 * 50 + 32) * MIB
+def test_a_task_may_hold_two_fetches_a_poll_and_its_producers_buffer() -> None:
+    assert memory_of_task(Case(partitions=4), CONSUMER, PRODUCER) == (2 * 4 + 32) * MIB + 500_000
+    assert memory_of_task(Case(partitions=100, record_bytes=MIB), CONSUMER, PRODUCER) == (3 * 50 + 32) * MIB
 
 
 def test_the_nearest_cell_has_the_same_settings_then_the_same_side_then_similar_sizes() -> None:
     cells = [
-        Case("kafka", "source", 50, 1, 1, 1_000),
+        Case("kafka", "source", 55, 1, 8, 900),
         Case("throughput", "target", 50, 1, 1, 1_000),
         Case("throughput", "source", 100, 1, 1, 1_000),
         Case("throughput", "source", 50, 1, 8, 1_000),
