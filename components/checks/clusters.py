@@ -84,12 +84,15 @@ def check_clusters(topology: Topology) -> Iterator[Problem]:
 
 
 def check_logins(alias: str, cluster: Cluster) -> Iterator[Problem]:
-    """A cluster's two logins are complete: the connectors' and the validation job's."""
+    """A cluster's logins are complete: the connectors', the validation job's and the keeper's."""
     where = f"clusters.{alias}"
     authentication = cluster.authentication
-    if isinstance(authentication, TlsAuthentication) and cluster.tls is None:
+    keeper = cluster.keeper.authentication if cluster.keeper is not None else None
+    for key, login in {"authentication": authentication, "keeper.authentication": keeper}.items():
+        if not isinstance(login, TlsAuthentication) or cluster.tls is not None:
+            continue
         yield Problem(
-            f"{where}.authentication",
+            f"{where}.{key}",
             "certificate-without-tls",
             "the cluster has a client certificate but no `tls`",
             "Without TLS the client never presents its certificate, and the broker sees an anonymous client.",
@@ -113,6 +116,7 @@ def check_logins(alias: str, cluster: Cluster) -> Iterator[Problem]:
     yield from _check_text(f"{where}.authentication", authentication)
     if cluster.validation is not None:
         yield from _check_text(f"{where}.validation.authentication", cluster.validation.authentication)
+    yield from _check_text(f"{where}.keeper.authentication", keeper)
     yield from _check_validation(where, cluster)
 
 

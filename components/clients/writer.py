@@ -308,7 +308,7 @@ class TopicWriter:
             what = f"another keeper writes {self._topic}"
             return CannotRunError(REPLACED, what, self._alias, why, "let only one keeper run for a stack.")
         if code in _FORBIDDEN or code == KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
-            why = "The connectors' user needs Create and Write on the topic, and Write on its transactional id."
+            why = "The keeper's user needs Create and Write on the topic, and Write on its transactional id."
             options = f"--topic {self._topic} --transactional-id {self._topic}"
             remedy = (
                 f"allow it: `kafka-acls.sh --add --allow-principal … --operation Create --operation Write {options}`."

@@ -76,6 +76,11 @@ def validation_secret_name(flow_name: str, side: Side) -> str:
     return f"{flow_name}-{side}-validation"
 
 
+def keeper_secret_name(flow_name: str, side: Side) -> str:
+    """Rendered Secret with the keeper's credentials."""
+    return f"{flow_name}-{side}-keeper"
+
+
 def validation_run_name(flow_name: str) -> str:
     """Name of what runs the validation job in the cluster: its ServiceAccount, Role, RoleBinding and CronJob."""
     return f"{flow_name}-validation"

@@ -150,6 +150,11 @@ def validation_config_secrets(cluster: Cluster) -> dict[str, ConfigValue]:
     return _configured({**credentials(cluster.validation.authentication), "ca.crt": cluster.validation.trust})
 
 
+def keeper_config_secrets(cluster: Cluster) -> dict[str, ConfigValue]:
+    """Return the keeper's credentials that come from the stack's configuration, by their key in the Secret."""
+    return _configured(credentials(cluster.keeper.authentication)) if cluster.keeper is not None else {}
+
+
 def _configured(held: Mapping[str, object]) -> dict[str, ConfigValue]:
     return {key: value for key, value in held.items() if isinstance(value, ConfigValue)}
 
@@ -165,6 +170,7 @@ def config_values(cluster: Cluster) -> Iterator[ConfigValue]:
         yield cluster.bootstrap_servers
     yield from config_secrets(cluster).values()
     yield from validation_config_secrets(cluster).values()
+    yield from keeper_config_secrets(cluster).values()
 
 
 #: Settings of the workers for their size, placement and monitoring.

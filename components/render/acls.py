@@ -20,7 +20,12 @@ from kafka_replication.components.kafka.name_prefixes import beginnings_of_entry
 from kafka_replication.components.kafka.replication_policy import HEARTBEATS_TOPIC
 from kafka_replication.components.render.connector_config import chooses_heartbeats
 from kafka_replication.components.render.heartbeat_workers import heartbeat_workers
-from kafka_replication.components.topology.clusters import ConfigValue, kafka_principal, validation_principal
+from kafka_replication.components.topology.clusters import (
+    ConfigValue,
+    kafka_principal,
+    keeper_principal,
+    validation_principal,
+)
 from kafka_replication.components.topology.model import ExactlyOnce, Flow, OffsetSyncsLocation, Topology
 
 ResourceType = Literal["topic", "group", "transactional_id", "cluster"]
@@ -85,12 +90,12 @@ def flow_acls(flow: ResolvedFlow) -> tuple[Acl, ...]:
 
 
 def user_acls(flow: ResolvedFlow) -> tuple[Acl, ...]:
-    """Return the ACLs of a flow's users and of its validation's users, if it has its own."""
+    """Return the ACLs of a flow's users, and of its validation's and its keeper's users if they have their own."""
     sides = ((flow.settings.source, flow.source), (flow.settings.target, flow.target))
     own = [(alias, validation_principal(cluster)) for alias, cluster in sides]
-    return merged_acls(
-        [*flow_acls(flow), *(acl for alias, user in own if user is not None for acl in validation_acls(alias, user))]
-    )
+    kept = keeper_acls(flow) if any(cluster.keeper is not None for _, cluster in sides) else ()
+    validated = (acl for alias, user in own if user is not None for acl in validation_acls(alias, user))
+    return merged_acls([*flow_acls(flow), *validated, *kept])
 
 
 def validation_acls(cluster: str, principal: str) -> tuple[Acl, ...]:
@@ -105,12 +110,34 @@ def validation_acls(cluster: str, principal: str) -> tuple[Acl, ...]:
 
 
 def keeper_acls(flow: ResolvedFlow) -> tuple[Acl, ...]:
-    """Return what the connectors' user needs on the target to write what `replicate keep` keeps of a flow; none if its
-    principal is unknown.
+    """Return what `replicate keep` needs for a flow: all of it where it has a login of its own, and else what the
+    connectors' user needs on the target to write; none if a principal is unknown.
     """
-    user, topic = _User(flow.settings.target, kafka_principal(flow.target) or ""), positions_topic(flow.name)
-    acls = (user.topic(topic, "CREATE", "WRITE"), user.may("transactional_id", topic, "WRITE"))
-    return acls if user.principal else ()
+    settings, topic, policy = flow.settings, positions_topic(flow.name), replication_policy(flow.settings)
+    source = _User(settings.source, keeper_principal(flow.source) or "")
+    target = _User(settings.target, keeper_principal(flow.target) or "")
+    writer = target if flow.target.keeper is not None else _User(settings.target, kafka_principal(flow.target) or "")
+    acls = [
+        writer.topic(topic, "CREATE", "WRITE"),
+        writer.may("transactional_id", topic, "WRITE"),
+        target.topic(topic, "READ"),
+    ]
+    for pattern in all_topics(settings):
+        # In a pair it also reads what was written on the target.
+        remote = "READ" if settings.loop_guard else "DESCRIBE"
+        acls += source.matching("topic", pattern, "DESCRIBE")
+        acls += target.matching("topic", pattern, remote, prefix=policy.prefix_of(pattern))
+    for group in settings.groups:
+        acls += source.matching("group", group, "DESCRIBE")
+    if not settings.groups:
+        acls.append(source.may("group", EVERY_NAME, "DESCRIBE"))
+    if settings.connectors.checkpoint.enabled:
+        acls.append(target.topic(policy.checkpoints_topic, "DESCRIBE"))
+    if settings.loop_guard and settings.offset_syncs.enabled:
+        half = settings.model_copy(update={"source": settings.target, "target": settings.source})
+        syncs_on = target if half.offset_syncs.location is OffsetSyncsLocation.SOURCE else source
+        acls.append(syncs_on.topic(offset_syncs_topic_name(half), "READ"))
+    return merged_acls(acl for acl in acls if acl.principal)
 
 
 def added_acls(before: Iterable[Acl], after: Iterable[Acl]) -> Iterator[Acl]:

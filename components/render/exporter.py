@@ -14,7 +14,7 @@ from kafka_replication.components.flows.naming import config_map_name
 from kafka_replication.components.flows.operators import STRIMZI_GROUP
 from kafka_replication.components.flows.resolved import ResolvedFlow
 from kafka_replication.components.kafka.replication_policy import SIDES
-from kafka_replication.components.render.job_parameters import connector_login, flow_parameters
+from kafka_replication.components.render.job_parameters import connector_login, flow_parameters, keeper_login
 from kafka_replication.components.render.job_pods import (
     EXPORTER,
     EXPORTER_COMMAND,
@@ -117,7 +117,7 @@ def exporter_objects(
     needed = (ObjectRole.EXPORTER_PROJECT, ObjectRole.POD_ACCOUNT, ObjectRole.POD_BINDING)
     run = PlannedObject(ObjectRole.EXPORTER, made("apps/v1", "Deployment", spec=deployment), after=needed)
     manifests = [planned.manifest for planned in (*others, *before, run)]
-    return (*before, *_access(name, namespace, flows, manifests), run)
+    return (*before, *_access(name, namespace, flows, manifests, keeps=exporter.keep), run)
 
 
 def _namespace(exporter: Exporter | None, monitoring: MonitoringSettings | None) -> str | None:
@@ -169,14 +169,17 @@ def _pod_monitor(
 
 
 def _access(
-    name: str, namespace: str, flows: Sequence[ResolvedFlow], manifests: Sequence[Manifest]
+    name: str, namespace: str, flows: Sequence[ResolvedFlow], manifests: Sequence[Manifest], *, keeps: bool
 ) -> Iterator[PlannedObject]:
     """Yield a Role and its binding for each namespace with objects of the stack."""
     secrets: dict[str, set[str]] = {}
     for flow in flows:
         parameters = flow_parameters(flow)
-        logins = (parameters.source, parameters.target, *(connector_login(flow, side) for side in SIDES))
-        for secret in (secret for login in logins for secret in secrets_of(login)):
+        logins = (
+            *(parameters.source, parameters.target, *(connector_login(flow, side) for side in SIDES)),
+            *(keeper_login(flow, side) if keeps else None for side in SIDES),
+        )
+        for secret in (secret for login in logins if login is not None for secret in secrets_of(login)):
             secrets.setdefault(secret.namespace, set()).add(secret.name)
     for body in manifests:
         if body["kind"] == "Secret":

@@ -26,6 +26,7 @@ from kafka_replication.components.contract.parameters import Authentication as J
 from kafka_replication.components.contract.parameters import Trust as JobTrust
 from kafka_replication.components.flows.naming import (
     connector_name,
+    keeper_secret_name,
     offset_syncs_topic_name,
     replication_policy,
     secret_name,
@@ -239,6 +240,20 @@ def heartbeats_on_target(flow: ResolvedFlow) -> str:
 def connector_login(flow: ResolvedFlow, side: Side) -> ClusterParameters:
     """Return how the connectors reach a cluster."""
     return _cluster(flow, side, as_connectors=True)
+
+
+def keeper_login(flow: ResolvedFlow, side: Side) -> ClusterParameters | None:
+    """Return how the keeper reaches a cluster if it has a login of its own there."""
+    cluster = flow.cluster(side)
+    if cluster.keeper is None:
+        return None
+    login = cluster.keeper.authentication
+    own = keeper_secret_name(flow.secrets_owner(side), side)
+    changed = {
+        "authentication": _login(login, flow.namespace, own),
+        "security_protocol": security_protocol(cluster, login),
+    }
+    return _cluster(flow, side).model_copy(update=changed)
 
 
 def _cluster(flow: ResolvedFlow, side: Side, *, as_connectors: bool = False) -> ClusterParameters:

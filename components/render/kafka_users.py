@@ -3,7 +3,7 @@
 from kafka_replication.components.flows.naming import kafka_user_password_secret_name
 from kafka_replication.components.flows.operators import CLUSTER_LABEL, Strimzi, strimzi
 from kafka_replication.components.kafka.acls import operation_title
-from kafka_replication.components.render.acls import Acl, flow_acls, flows_without_addresses, merged_acls
+from kafka_replication.components.render.acls import Acl, flow_acls, flows_without_addresses, keeper_acls, merged_acls
 from kafka_replication.components.render.planned_objects import Manifest, ObjectRole, PlannedObject, manifest
 from kafka_replication.components.topology.clusters import (
     Cluster,
@@ -11,6 +11,7 @@ from kafka_replication.components.topology.clusters import (
     KafkaUserDeclaration,
     ScramAuthentication,
     TlsAuthentication,
+    kafka_principal,
     kafka_user_name,
 )
 from kafka_replication.components.topology.model import Topology
@@ -22,16 +23,19 @@ _RESOURCE_TYPES = {"topic": "topic", "group": "group", "transactional_id": "tran
 _PATTERN_TYPES = {"literal": "literal", "prefixed": "prefix"}
 
 
-def kafka_user_objects(topology: Topology, region: str | None) -> tuple[PlannedObject, ...]:
-    """Return the KafkaUsers of a region's clusters (None: all) that flows use, and Secrets of given passwords."""
+def kafka_user_objects(topology: Topology, region: str | None, *, keeper: bool = False) -> tuple[PlannedObject, ...]:
+    """Return the KafkaUsers of a region's clusters (None: all) that flows use, and Secrets of given passwords. With a
+    `keeper` that writes with the connectors' login, they may do what it needs.
+    """
     if not any(cluster.kafka_user for cluster in topology.clusters.values()):
         return ()
     # A user has one KafkaUser with all its ACLs, including those for flows of other stacks.
-    acls = merged_acls(acl for flow in flows_without_addresses(topology) for acl in flow_acls(flow))
+    flows = flows_without_addresses(topology)
+    acls = merged_acls(acl for flow in flows for acl in (*flow_acls(flow), *(keeper_acls(flow) if keeper else ())))
     operator = strimzi(topology.strimzi)
     objects: list[PlannedObject] = []
     for alias, cluster in topology.clusters.items():
-        own = [acl for acl in acls if acl.cluster == alias]
+        own = [acl for acl in acls if (acl.cluster, acl.principal) == (alias, kafka_principal(cluster))]
         if cluster.kafka_user is not None and own and region in (None, cluster.region):
             objects += _objects(alias, cluster, cluster.kafka_user, own, operator)
     return tuple(objects)

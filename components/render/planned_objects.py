@@ -30,6 +30,8 @@ class ObjectRole(StrEnum):
     TARGET_CREDENTIALS = "target-credentials"
     SOURCE_VALIDATION = "source-validation"
     TARGET_VALIDATION = "target-validation"
+    SOURCE_KEEPER = "source-keeper"
+    TARGET_KEEPER = "target-keeper"
     METRICS_CONFIG = "metrics-config"
     CONNECT = "connect"
     MIRROR_MAKER2 = "mirror-maker2"

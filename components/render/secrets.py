@@ -11,9 +11,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from kafka_replication.components.flows.naming import validation_secret_name
+from kafka_replication.components.flows.naming import keeper_secret_name, validation_secret_name
 from kafka_replication.components.flows.operators import StrimziApi
-from kafka_replication.components.flows.resolved import ResolvedFlow, config_secrets, validation_config_secrets
+from kafka_replication.components.flows.resolved import (
+    ResolvedFlow,
+    config_secrets,
+    keeper_config_secrets,
+    validation_config_secrets,
+)
 from kafka_replication.components.kafka.replication_policy import SIDES, Side
 from kafka_replication.components.render.planned_objects import Manifest, ObjectRole, PlannedObject, flow_object
 from kafka_replication.components.topology.clusters import (
@@ -145,16 +150,18 @@ _MOUNT_ROOT = "/mnt"
 
 
 def secret_objects(flow: ResolvedFlow) -> list[PlannedObject]:
-    """Return the Secrets of the connectors and the validation job whose values are in the stack configuration."""
+    """Return the Secrets of connectors, validation job and keeper whose values are in the stack configuration."""
     return [planned for side in SIDES for planned in cluster_secrets(flow, side)]
 
 
 def cluster_secrets(flow: ResolvedFlow, side: Side) -> list[PlannedObject]:
     """Return the Secrets with the credentials of one of a flow's clusters."""
-    cluster, validation = flow.cluster(side), validation_secret_name(flow.secrets_owner(side), side)
+    cluster, owner = flow.cluster(side), flow.secrets_owner(side)
+    validation, keeper = validation_secret_name(owner, side), keeper_secret_name(owner, side)
     return [
         *_secret(flow, ObjectRole(f"{side}-credentials"), flow.own_secret(side), config_secrets(cluster)),
         *_secret(flow, ObjectRole(f"{side}-validation"), validation, validation_config_secrets(cluster)),
+        *_secret(flow, ObjectRole(f"{side}-keeper"), keeper, keeper_config_secrets(cluster)),
     ]
 
 

@@ -56,10 +56,13 @@ class Monitoring(pulumi.ComponentResource):
 
 @dataclass(frozen=True, kw_only=True)
 class KafkaUsersArgs:
-    """The whole topology, as every flow adds ACLs; its `region` (None: all); `secrets` by their configuration key."""
+    """The whole topology, as every flow adds ACLs; its `region` (None: all); whether the stack runs the `keeper`;
+    `secrets` by their configuration key.
+    """
 
     topology: Topology
     region: str | None = None
+    keeper: bool = False
     secrets: Mapping[str, pulumi.Input[str]] = field(default_factory=dict, repr=False)
 
 
@@ -70,7 +73,7 @@ class KafkaUsers(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: KafkaUsersArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         raise_errors((*check_topology(args.topology), *unknown_keys(args.topology, secrets=args.secrets)))
-        objects = kafka_user_objects(args.topology, args.region)
+        objects = kafka_user_objects(args.topology, args.region, keeper=args.keeper)
         missing = {key for planned in objects for key in planned.secret_values.values()} - set(args.secrets)
         if missing:
             raise ReplicationError(missing_config("clusters", key, secret=True) for key in missing)
@@ -181,7 +184,8 @@ def register_topology(args: WholeTopologyArgs, parent: pulumi.Resource | None = 
     names = dict.fromkeys(flow.expanded.replication for flow in args.flows)
     replications = {name: _replication(name, args, options) for name in names}
     if kafka_user_objects(args.topology, args.region):
-        users = KafkaUsersArgs(topology=args.topology, region=args.region, secrets=args.secrets)
+        keeps = args.in_cluster is not None and args.in_cluster.keeps
+        users = KafkaUsersArgs(topology=args.topology, region=args.region, keeper=keeps, secrets=args.secrets)
         KafkaUsers("kafka-users", users, options)
     if monitoring_objects(args.topology, args.stack, args.region):
         watched = MonitoringArgs(topology=args.topology, stack=args.stack, region=args.region)

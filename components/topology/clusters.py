@@ -250,13 +250,23 @@ Address = Annotated[
 ]
 
 
+#: Logins that the clients of the job and of the commands know.
+ClientAuthentication = Annotated[
+    PlainAuthentication | ScramAuthentication | TlsAuthentication, Field(discriminator="type")
+]
+
+
 class ValidationAccess(Model):
     """Login and trust of the validation job, where they differ from the connectors'."""
 
-    authentication: (
-        Annotated[PlainAuthentication | ScramAuthentication | TlsAuthentication, Field(discriminator="type")] | None
-    ) = optional("Login of the validation job; default: the connectors'.")
+    authentication: ClientAuthentication | None = optional("Login of the validation job; default: the connectors'.")
     trust: Credential | None = optional("All PEM certificates in one key, if the cluster's trust names several keys.")
+
+
+class KeeperAccess(Model):
+    """Login of `replicate keep`, which reads a source with it, and reads and writes a target."""
+
+    authentication: ClientAuthentication = Field(description="Login of the keeper.")
 
 
 class KafkaUserDeclaration(Model):
@@ -281,6 +291,9 @@ class Cluster(Model):
         0, "Raise it after a Secret is rotated: connectors then restart and read the new value."
     )
     validation: ValidationAccess | None = optional("The validation job's login and trust, if not the connectors'.")
+    keeper: KeeperAccess | None = optional(
+        "The keeper's own login; by default it reads with the validation job's and writes with the connectors'."
+    )
     kafka_user: KafkaUserDeclaration | None = optional("Create the user as a KafkaUser, with the ACLs that it needs.")
 
 
@@ -329,6 +342,11 @@ def validation_principal(cluster: Cluster) -> str | None:
     """Return the principal of the validation job's own login, or None if it has none or only the cluster knows it."""
     validation = cluster.validation
     return _principal(_name_in(validation.authentication)) if validation is not None else None
+
+
+def keeper_principal(cluster: Cluster) -> str | None:
+    """Return the principal of the keeper's own login, or None if it has none or only the cluster knows it."""
+    return _principal(_name_in(cluster.keeper.authentication)) if cluster.keeper is not None else None
 
 
 def kafka_user_name(cluster: Cluster) -> str | None:

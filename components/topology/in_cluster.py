@@ -118,3 +118,8 @@ class InCluster(Model):
         "Executors as pods. Default: one process in the job's pod is driver and executor."
     )
     exporter: Exporter | None = optional("Also run `replicate exporter` for the stack, as a Deployment.")
+
+    @property
+    def keeps(self) -> bool:
+        """Return whether the stack keeps positions."""
+        return self.exporter is not None and self.exporter.keep

@@ -32,8 +32,8 @@ def keep(
     prefixless pair it also reads records. `replicate failover --mode disaster` then needs nothing of the source, and
     its groups read again only what they consumed in the last seconds.
 
-    The positions of FLOW are in the topic mm2-positions.FLOW.internal, which it creates. The connectors' user needs the
-    ACLs that `replicate acls --keeper` prints. Only one keeper of a stack can write; a second one ends the first. It
+    The positions of FLOW are in the topic mm2-positions.FLOW.internal, which it creates. Its user needs the ACLs that
+    `replicate acls --keeper` prints. Only one keeper of a stack can write; a second one ends the first. It
     runs until Ctrl-C or SIGTERM, and asks again what did not answer. `replicate exporter --keep` does the same beside
     its metrics.
 

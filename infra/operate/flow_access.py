@@ -16,7 +16,7 @@ from kafka_replication.components.contract.problems import CannotRunError
 from kafka_replication.components.flows.resolved import ResolvedFlow
 from kafka_replication.components.kafka.replication_policy import Side
 from kafka_replication.components.render.acls import flows_without_addresses
-from kafka_replication.components.render.job_parameters import connector_login
+from kafka_replication.components.render.job_parameters import connector_login, keeper_login
 from kafka_replication.infra.kubernetes.api import KubernetesApi
 from kafka_replication.infra.operate.connectors.operator import cluster_of
 from kafka_replication.infra.operate.status.kubernetes_facts import Objects, needed_objects, read_objects
@@ -24,6 +24,7 @@ from kafka_replication.infra.stack.session import QUICK, OpenStack
 
 _READING = Purpose("The command reads both clusters of a flow with the login of the validation job.")
 _FENCING = Purpose("The command changes ACLs with the login of the connectors.")
+_KEEPING = Purpose("The keeper writes positions on the target with its own login, or else the connectors'.")
 
 _THREADS = 4
 
@@ -71,6 +72,11 @@ class FlowAccess:
         """Return the readers of both sides."""
         return {"source": self.reader(self.parameters.source), "target": self.reader(self.parameters.target)}
 
+    def keeper_readers(self) -> Readers:
+        """Return the readers of both sides with the keeper's own login where it has one."""
+        sides: dict[Side, ClusterParameters] = {"source": self.parameters.source, "target": self.parameters.target}
+        return {side: self.reader(keeper_login(self.flow, side) or login) for side, login in sides.items()}
+
     def topic_acls(self, side: Side) -> TopicAcls:
         """Return the ACLs of topics, which the connectors' user may change only if it was given the right."""
         return self.stack.kafka(TopicAcls, connector_login(self.flow, side), _FENCING)
@@ -81,9 +87,9 @@ class FlowAccess:
         return self.stack.kafka(GroupWriter, connector_login(self.flow, side), purpose)
 
     def topic_writer(self, topic: str) -> TopicWriter:
-        """Return the writer of a topic of ours on the target, with the connectors' login; it ends every earlier one."""
-        purpose = Purpose("The keeper writes positions on the target with the login of the connectors.")
-        return self.stack.kafka(partial(TopicWriter, topic), connector_login(self.flow, "target"), purpose)
+        """Return the keeper's writer of a topic on the target; it ends every earlier one."""
+        login = keeper_login(self.flow, "target") or connector_login(self.flow, "target")
+        return self.stack.kafka(partial(TopicWriter, topic), login, _KEEPING)
 
 
 @contextmanager

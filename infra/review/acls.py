@@ -21,7 +21,12 @@ from kafka_replication.components.render.acls import (
     user_acls,
     validation_acls,
 )
-from kafka_replication.components.topology.clusters import Cluster, kafka_principal, validation_principal
+from kafka_replication.components.topology.clusters import (
+    Cluster,
+    kafka_principal,
+    keeper_principal,
+    validation_principal,
+)
 from kafka_replication.components.topology.model import Topology
 from kafka_replication.infra.review.snapshots import Snapshot
 from kafka_replication.infra.stack.settings import StackSettings
@@ -35,7 +40,7 @@ def stack_acls(settings: StackSettings, *, keeper: bool = False) -> tuple[Acl, .
     """
     raise_mistakes(settings)
     asked = in_cluster(settings.validation)
-    keeper = keeper or (asked is not None and asked.exporter is not None and asked.exporter.keep)
+    keeper = keeper or (asked is not None and asked.keeps)
     flows = flows_without_addresses(settings.topology, settings.region)
     kept = [acl for flow in flows for acl in keeper_acls(flow)] if keeper else []
     return merged_acls([*(acl for flow in flows for acl in user_acls(flow)), *kept])
@@ -57,6 +62,8 @@ def unknown_principals(settings: StackSettings) -> tuple[str, ...]:
             paths.append(f"clusters.{alias}.authentication")
         if _own_login(cluster) and validation_principal(cluster) is None:
             paths.append(f"clusters.{alias}.validation.authentication")
+        if cluster.keeper is not None and keeper_principal(cluster) is None:
+            paths.append(f"clusters.{alias}.keeper.authentication")
     return tuple(paths)
 
 

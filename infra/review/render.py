@@ -12,12 +12,11 @@ import yaml
 from kafka_replication.components.contract.problems import CannotRunError
 from kafka_replication.components.flows.resolved import ResolvedFlow, resolve_flows
 from kafka_replication.components.render.deployments import deployments
-from kafka_replication.components.render.kafka_users import kafka_user_objects
 from kafka_replication.components.render.monitoring import monitoring_objects
 from kafka_replication.components.render.planned_objects import PlannedObject
 from kafka_replication.infra.stack.settings import StackSettings
 from kafka_replication.infra.stack.stack_checks import raise_mistakes
-from kafka_replication.infra.stack.validation_job import stack_exporter, stack_validation
+from kafka_replication.infra.stack.validation_job import stack_exporter, stack_users, stack_validation
 
 _MARKER = "# Rendered by `replicate render`; the next one replaces every file here.\n"
 #: No replication can have these names, because Kubernetes does not allow them.
@@ -43,7 +42,7 @@ def rendered_files(settings: StackSettings, addresses: Mapping[str, str]) -> dic
 def stack_objects(settings: StackSettings, flows: Sequence[ResolvedFlow]) -> dict[str, tuple[PlannedObject, ...]]:
     """Return the objects that belong to the stack as a whole, not to one of its replications, by their folder."""
     return {
-        USERS_FOLDER: kafka_user_objects(settings.topology, settings.region),
+        USERS_FOLDER: stack_users(settings),
         MONITORING_FOLDER: monitoring_objects(settings.topology, settings.stack, settings.region),
         VALIDATION_FOLDER: stack_validation(settings, flows),
         EXPORTER_FOLDER: stack_exporter(settings, flows),

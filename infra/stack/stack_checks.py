@@ -13,7 +13,12 @@ from kafka_replication.components.checks.clusters import check_addresses
 from kafka_replication.components.checks.replications import check_deployed
 from kafka_replication.components.contract.problems import CannotRunError, Problem, Severity, raise_errors
 from kafka_replication.components.flows.expansion import expand
-from kafka_replication.components.flows.resolved import config_keys, config_secrets, validation_config_secrets
+from kafka_replication.components.flows.resolved import (
+    config_keys,
+    config_secrets,
+    keeper_config_secrets,
+    validation_config_secrets,
+)
 from kafka_replication.components.properties.definitions import nearest
 from kafka_replication.components.properties.values import value_text
 from kafka_replication.components.render.kafka_users import kafka_user_objects
@@ -279,8 +284,9 @@ def _needed_by_flows(settings: StackSettings) -> Iterator[_Need]:
         cluster = topology.clusters[alias]
         if isinstance(cluster.bootstrap_servers, ConfigValue):
             yield _Need(cluster.bootstrap_servers.config, alias, secret=False)
-        for value in (*config_secrets(cluster).values(), *validation_config_secrets(cluster).values()):
-            yield _Need(value.config, alias, secret=True)
+        for secrets in (config_secrets, validation_config_secrets, keeper_config_secrets):
+            for value in secrets(cluster).values():
+                yield _Need(value.config, alias, secret=True)
 
 
 def _deployed(topology: Topology, region: str | None) -> Iterator[Flow]:

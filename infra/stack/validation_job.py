@@ -216,6 +216,13 @@ def stack_validation(settings: StackSettings, flows: Sequence[ResolvedFlow]) -> 
     return validation_objects(flows, settings.stack, asked, spark)
 
 
+def stack_users(settings: StackSettings) -> tuple[PlannedObject, ...]:
+    """Return the KafkaUsers that a stack declares, and Secrets of given passwords."""
+    asked = in_cluster(settings.validation)
+    keeper = asked is not None and asked.keeps
+    return kafka_user_objects(settings.topology, settings.region, keeper=keeper)
+
+
 def stack_exporter(settings: StackSettings, flows: Sequence[ResolvedFlow]) -> tuple[PlannedObject, ...]:
     """Return the objects that run `replicate exporter` for a stack; none if its file does not ask for it."""
     asked, topology = in_cluster(settings.validation), settings.topology
@@ -223,7 +230,7 @@ def stack_exporter(settings: StackSettings, flows: Sequence[ResolvedFlow]) -> tu
         return ()
     others = (
         *(planned for deployment in deployments(flows) for planned in deployment.objects),
-        *kafka_user_objects(topology, settings.region),
+        *stack_users(settings),
         *monitoring_objects(topology, settings.stack, settings.region),
         *stack_validation(settings, flows),
     )

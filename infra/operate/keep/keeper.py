@@ -245,7 +245,7 @@ class StackKeeper:
             if isinstance(syncs, str):
                 return Kept({}, note=f"its groups have no kept positions: {syncs}")
             other = OtherHalf(syncs, flow.guard.mark)
-        readers, topic = opened.readers(), positions_topic(flow.name)
+        readers, topic = opened.keeper_readers(), positions_topic(flow.name)
         if (writer := self._begun.get(flow.name)) is None:
             # From here on no other keeper writes, so what the topic holds stays true.
             writer = opened.topic_writer(topic)

@@ -8,7 +8,7 @@ from kafka_replication.components.contract.problems import RefusedError
 from kafka_replication.components.flows.operators import strimzi
 from kafka_replication.components.kafka.acls import CLUSTER_NAME, grant_options
 from kafka_replication.components.kafka.replication_policy import SIDES, Side
-from kafka_replication.components.topology.clusters import kafka_principal, validation_principal
+from kafka_replication.components.topology.clusters import kafka_principal, keeper_principal, validation_principal
 from kafka_replication.infra.operate.flow_access import FlowAccess
 from kafka_replication.infra.operate.ready.readiness import OPEN, Judgement, Quotas, ReadyFacts, judge
 from kafka_replication.infra.operate.status.facts import NoAnswer
@@ -46,7 +46,8 @@ def look(opened: FlowAccess, quotas: Mapping[Side, Quotas]) -> Judgement:
         quotas,
         target.brokers_set(OPEN),
     )
-    own = {of(opened.flow.cluster(side)) for side in SIDES for of in (kafka_principal, validation_principal)}
+    principals = (kafka_principal, keeper_principal, validation_principal)
+    own = {of(opened.flow.cluster(side)) for side in SIDES for of in principals}
     api_version = strimzi(opened.stack.settings.topology.strimzi).api_version
     return judge(flow, facts, frozenset(user for user in own if user is not None), api_version)
 

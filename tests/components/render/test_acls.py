@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kafka_replication.components.flows.resolved import ResolvedFlow, resolve_flows
-from kafka_replication.components.render.acls import Acl, flow_acls, merged_acls
+from kafka_replication.components.render.acls import Acl, flow_acls, keeper_acls, merged_acls, user_acls
 from kafka_replication.components.topology.parsing import parse_topology
 from tests.builders import a_cluster, a_resolved_flow, a_topology
 
@@ -271,3 +271,56 @@ def test_a_kafka_that_always_replicates_heartbeats_gets_acls_for_them(version: s
     """Without this right its source connector would fail at a topic that nobody selected."""
     acls = flow_acls(a_resolved_flow(replicateHeartbeats=False, connect={"version": version}))
     assert ("useast.heartbeats" in {acl.name for acl in acls}) is granted
+
+
+KEEPER = {"authentication": {"type": "plain", "username": "keeper", "password": {"config": "keeperPassword"}}}
+KEEPS = "User:keeper"
+OWN_LOGINS = {"useast": a_cluster(keeper=KEEPER), "uswest": a_cluster("us-west-2", keeper=KEEPER)}
+POSITIONS = "mm2-positions.orders.internal"
+
+
+def test_a_keeper_with_logins_of_its_own_has_exactly_these_acls() -> None:
+    assert set(keeper_acls(a_resolved_flow(OWN_LOGINS))) == {
+        Acl("useast", KEEPS, "topic", "literal", "orders", ("DESCRIBE",)),
+        Acl("useast", KEEPS, "topic", "prefixed", "payments-", ("DESCRIBE",)),
+        Acl("useast", KEEPS, "group", "prefixed", "checkout-", ("DESCRIBE",)),
+        Acl("uswest", KEEPS, "topic", "literal", "useast.orders", ("DESCRIBE",)),
+        Acl("uswest", KEEPS, "topic", "prefixed", "useast.payments-", ("DESCRIBE",)),
+        Acl("uswest", KEEPS, "topic", "literal", "useast.checkpoints.internal", ("DESCRIBE",)),
+        Acl("uswest", KEEPS, "topic", "literal", POSITIONS, ("CREATE", "READ", "WRITE")),
+        Acl("uswest", KEEPS, "transactional_id", "literal", POSITIONS, ("WRITE",)),
+    }
+
+
+def test_without_a_login_of_its_own_the_keeper_writes_as_the_connectors_do() -> None:
+    written = {
+        Acl("uswest", USER, "topic", "literal", POSITIONS, ("CREATE", "WRITE")),
+        Acl("uswest", USER, "transactional_id", "literal", POSITIONS, ("WRITE",)),
+    }
+    assert set(keeper_acls(a_resolved_flow())) == written
+    source_only = set(keeper_acls(a_resolved_flow({**OWN_LOGINS, "uswest": a_cluster("us-west-2")})))
+    assert source_only > written
+    assert {(acl.cluster, acl.principal) for acl in source_only - written} == {("useast", KEEPS)}
+
+
+def test_the_users_of_a_flow_include_its_keepers_only_if_the_topology_names_it() -> None:
+    flow = a_resolved_flow(OWN_LOGINS)
+    assert set(user_acls(flow)) == {*flow_acls(flow), *keeper_acls(flow)}
+    assert set(user_acls(a_resolved_flow())) == set(flow_acls(a_resolved_flow()))
+
+
+def test_the_keeper_of_a_pair_also_reads_the_targets_records_and_the_other_halfs_offset_syncs() -> None:
+    (to_west,) = (
+        flow
+        for flow in flows_of({**PAIR, "offsetSyncs": {"enabled": True}}, clusters=OWN_LOGINS)
+        if flow.settings.target == "uswest"
+    )
+    positions = f"mm2-positions.{to_west.name}.internal"
+    assert set(keeper_acls(to_west)) == {
+        Acl("useast", KEEPS, "topic", "literal", "ledger", ("DESCRIBE",)),
+        Acl("useast", KEEPS, "group", "literal", "*", ("DESCRIBE",)),
+        Acl("uswest", KEEPS, "topic", "literal", "ledger", ("READ",)),
+        Acl("uswest", KEEPS, "topic", "literal", "mm2-offset-syncs.useast.internal", ("READ",)),
+        Acl("uswest", KEEPS, "topic", "literal", positions, ("CREATE", "READ", "WRITE")),
+        Acl("uswest", KEEPS, "transactional_id", "literal", positions, ("WRITE",)),
+    }

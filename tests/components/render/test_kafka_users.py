@@ -202,3 +202,26 @@ def test_a_missing_password_is_reported_before_anything_is_registered() -> None:
 
 def _discard(component: pulumi.ComponentResource) -> None:
     del component
+
+
+OWN_LOGIN = {"keeper": {"authentication": scram({"secret": "s", "key": "k"}, "keeper")}}
+
+
+@pytest.mark.parametrize(
+    ("given", "keeper", "granted"),
+    [
+        pytest.param({}, False, False, id="no keeper"),
+        pytest.param({}, True, True, id="it writes as the connectors do"),
+        pytest.param(OWN_LOGIN, True, False, id="own login"),
+    ],
+)
+def test_a_users_acls_include_what_a_keeper_with_its_login_needs(
+    given: dict[str, Any], keeper: bool, granted: bool
+) -> None:
+    """The User Operator would delete them if they were granted by hand."""
+    back = a_flow(source="uswest", target="useast", topics=["audit"])
+    (user,) = kafka_user_objects(topology(given, back=back), None, keeper=keeper)
+    rules = user.manifest["spec"]["authorization"]["acls"]
+    name = "mm2-positions.back.internal"
+    needed = [rule("topic", name, "Create", "Write"), rule("transactionalId", name, "Write")]
+    assert [each for each in rules if each["resource"].get("name") == name] == (needed if granted else [])

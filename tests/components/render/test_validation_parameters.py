@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kafka_replication.components.render.job_parameters import flow_parameters, job_parameters
+from kafka_replication.components.render.job_parameters import flow_parameters, job_parameters, keeper_login
 from kafka_replication.components.render.secrets import secret_objects
 from tests.builders import a_cluster, a_resolved_flow
 
@@ -181,3 +181,21 @@ def test_the_job_reads_its_own_certificates_if_the_clusters_trust_is_a_pattern_o
     }
     (secret,) = [planned for planned in secret_objects(flow) if planned.name == "orders-target-validation"]
     assert secret.secret_values == {"ca.crt": "ca"}
+
+
+def test_the_keeper_logs_in_with_its_own_login_where_there_is_one_and_trusts_what_the_job_trusts() -> None:
+    keeper = {"authentication": {"type": "plain", "username": "keeper", "password": {"config": "k"}}}
+    target = a_cluster("us-west-2", keeper=keeper, validation={"trust": {"config": "ca"}})
+    flow = a_resolved_flow({"useast": a_cluster(), "uswest": target})
+    assert keeper_login(flow, "source") is None
+    login, job = keeper_login(flow, "target"), flow_parameters(flow).target
+    assert login is not None
+    assert login.document() == job.document() | {
+        "authentication": {
+            "type": "plain",
+            "username": "keeper",
+            "password": {"secret": {"namespace": "mirror-orders", "name": "orders-target-keeper", "key": "password"}},
+        }
+    }
+    secrets = {planned.name: planned.secret_values for planned in secret_objects(flow)}
+    assert secrets == {"orders-target-validation": {"ca.crt": "ca"}, "orders-target-keeper": {"password": "k"}}

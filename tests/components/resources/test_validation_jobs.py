@@ -10,7 +10,7 @@ from kafka_replication.components.render.planned_objects import PART_OF
 from kafka_replication.components.resources.whole_topology import WholeTopologyArgs, register_topology
 from kafka_replication.components.topology.in_cluster import InCluster
 from kafka_replication.components.topology.parsing import parse_model, parse_topology
-from tests.builders import a_flow, a_topology
+from tests.builders import a_cluster, a_flow, a_topology
 from tests.components.recorder import Recorder, record
 
 IMAGE = f"registry.example.com/validation@sha256:{'0' * 64}"
@@ -101,3 +101,18 @@ def test_an_exporter_is_registered_after_the_namespaces_of_its_roles_and_nobody_
     assert {binding.urn, recorded.named("exporter-project").urn} <= set(deployment.dependencies)
     for resource in (deployment, recorded.named("exporter-service")):
         assert resource.inputs["metadata"]["annotations"] == {"pulumi.com/skipAwait": "true"}
+
+
+def test_the_users_of_a_stack_that_keeps_positions_may_write_them() -> None:
+    user = {"cluster": "kafka", "namespace": "kafka"}
+    clusters = {"useast": a_cluster(), "uswest": a_cluster("us-west-2", kafkaUser=user)}
+    topology = parse_topology(a_topology(a_flow(), clusters=clusters))
+
+    def program() -> None:
+        asked = parse_model(InCluster, {"image": IMAGE, "exporter": {"namespace": "monitoring", "keep": True}})
+        flows = resolve_flows(topology, None, {})
+        register_topology(WholeTopologyArgs(topology=topology, flows=flows, stack="prod", in_cluster=asked))
+
+    (declared,) = [each for each in record(program).resources if each.token.endswith(":KafkaUser")]
+    acls = declared.inputs["spec"]["authorization"]["acls"]
+    assert "mm2-positions.orders.internal" in {acl["resource"].get("name") for acl in acls}

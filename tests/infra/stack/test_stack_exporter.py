@@ -134,6 +134,27 @@ def test_a_stack_of_several_flows_has_one_exporter_with_a_role_in_each_namespace
         assert subject == {"kind": "ServiceAccount", "name": "replicate-exporter-test", "namespace": "monitoring"}
 
 
+@pytest.mark.parametrize("keeps", [False, True])
+def test_only_an_exporter_that_keeps_positions_may_read_the_keepers_password(tmp_path: Path, keeps: bool) -> None:
+    password = {"secret": "keeper", "key": "password"}
+    keeper = {"authentication": {"type": "plain", "username": "keeper", "password": password}}
+    clusters = {"useast": a_cluster(), "uswest": a_cluster("us-west-2", keeper=keeper)}
+    topology = a_topology(a_flow(**MEASURED), clusters=clusters, monitoring=MONITORING)
+    roles = of_kind(rendered(settings(tmp_path, {"keep": keeps}, topology)), "Role")
+    named = {name for role in roles for rule in role["rules"] for name in rule.get("resourceNames", ())}
+    assert ("keeper" in named) is keeps
+
+
+def test_a_stack_that_keeps_positions_grants_it_in_its_kafkausers(tmp_path: Path) -> None:
+    user = {"cluster": "kafka", "namespace": "kafka"}
+    clusters = {"useast": a_cluster(), "uswest": a_cluster("us-west-2", kafkaUser=user)}
+    topology = a_topology(a_flow(**MEASURED), clusters=clusters, monitoring=MONITORING)
+    for keeps in (True, False):
+        read = settings(tmp_path, {"keep": keeps}, topology)
+        files = rendered_files(read, read.values)
+        assert ("mm2-positions.orders.internal" in files["kafka_users/user-uswest.yaml"]) is keeps
+
+
 def test_no_right_changes_anything_or_lists_secrets(tmp_path: Path) -> None:
     rules = [rule for role in of_kind(rendered(settings(tmp_path, {})), "Role") for rule in role["rules"]]
     assert {verb for rule in rules for verb in rule["verbs"]} == {"get", "list"}
