@@ -3,6 +3,7 @@
 import math
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import closing, contextmanager
@@ -48,8 +49,9 @@ REQUEST_SECONDS, READ_SECONDS, SLOWEST_PER_SECOND = 5.0, 10.0, 10_000
 #: How long an answer about topics counts, and how long a cluster that did not answer is not asked for them again.
 TOPICS_SECONDS, SILENCE_SECONDS = 2.0, 10.0
 _AGAIN_SECONDS = 0.2
-#: Groups whose offsets are asked for at the same time, each with a request of its own.
-_GROUPS_AT_ONCE = 200
+#: Groups whose coordinators are asked for at once, and requests for their offsets, one for each group, that await an
+#: answer at once: the client decodes thousands of partitions slowly, and meanwhile the time of the others runs.
+_GROUPS_AT_ONCE, _IN_FLIGHT = 200, 20
 _EARLIEST, _LATEST = OffsetSpec.earliest(), OffsetSpec.latest()  # type: ignore[no-untyped-call]  # they have no types
 _AUTHORIZER = "authorizer.class.name"
 _ANY: Any = None  # The client's stubs do not know that this means every name.
@@ -268,26 +270,28 @@ class KafkaReader:
         """Committed offsets by group, with their metadata; empty for a group that does not exist."""
         self.topics()
 
-        def ask(left: Collection[str]) -> "Mapping[str, Future[Any]]":
+        def ask(left: Collection[str]) -> "Iterator[tuple[str, Future[Any]]]":
             # Only then does the client know the coordinators of now: librdkafka ends the process if it asks another
             # broker for committed offsets (its issue 5040).
             self._described("committed offsets", left)
-            asked: dict[str, Future[Any]] = {}
+            asked: deque[tuple[str, Future[Any]]] = deque()
             for group in left:
                 request = [GroupPartitions(group)]
-                asked |= self._admin.list_consumer_group_offsets(request, request_timeout=self._seconds)
-            return asked
+                asked.extend(self._admin.list_consumer_group_offsets(request, request_timeout=self._seconds).items())
+                if len(asked) == _IN_FLIGHT:
+                    yield asked.popleft()
+            yield from asked
 
-        commits: dict[str, Any] = {}
+        commits: dict[str, dict[TopicPartition, CommittedOffset]] = {}
         wanted = list(groups)
         for first in range(0, len(wanted), _GROUPS_AT_ONCE):
             some = wanted[first : first + _GROUPS_AT_ONCE]
-            commits |= self._repeated(some, ask, lambda group: f"committed offsets of {group}")
-        return {group: self._commits(group, answer.topic_partitions) for group, answer in commits.items()}
+            commits |= self._repeated(some, ask, lambda group: f"committed offsets of {group}", self._commits)
+        return commits
 
-    def _commits(self, group: str, places: Iterable[Place]) -> dict[TopicPartition, CommittedOffset]:
+    def _commits(self, group: str, answer: Any) -> dict[TopicPartition, CommittedOffset]:
         offsets = {}
-        for place in places:
+        for place in answer.topic_partitions:
             if place.error is not None:
                 raise self._errors.error(f"committed offsets of {group} could not be asked", place.error)
             if place.offset >= 0:
@@ -486,32 +490,38 @@ class KafkaReader:
     def _offsets(self, wanted: Mapping[TopicPartition, OffsetSpec], *, committed: bool) -> dict[TopicPartition, int]:
         isolation = Isolation.READ_COMMITTED if committed else Isolation.READ_UNCOMMITTED
 
-        def ask(partitions: Collection[TopicPartition]) -> "dict[TopicPartition, Future[Any]]":
+        def ask(partitions: Collection[TopicPartition]) -> "Iterator[tuple[TopicPartition, Future[Any]]]":
             request = {Place(*partition): wanted[partition] for partition in partitions}
             asked = self._admin.list_offsets(request, isolation_level=isolation, request_timeout=self._seconds)
-            return {TopicPartition(place.topic, place.partition): future for place, future in asked.items()}
+            yield from ((TopicPartition(place.topic, place.partition), future) for place, future in asked.items())
 
-        answers = self._repeated(wanted, ask, lambda partition: f"offsets of {partition}")
-        return {partition: answer.offset for partition, answer in answers.items()}
+        return self._repeated(
+            wanted, ask, lambda partition: f"offsets of {partition}", lambda _, answer: int(answer.offset)
+        )
 
     def _repeated(
         self,
         wanted: Collection[K],
-        ask: "Callable[[Collection[K]], Mapping[K, Future[Any]]]",
+        ask: "Callable[[Collection[K]], Iterable[tuple[K, Future[Any]]]]",
         named: Callable[[K], str],
-    ) -> dict[K, Any]:
-        """Return the answer for each of `wanted`. What a broker cannot answer only for a moment is asked again."""
-        answers: dict[K, Any] = {}
+        read: Callable[[K, Any], T],
+    ) -> dict[K, T]:
+        """Return what is read from the answer for each of `wanted`, while the next ones are awaited. What a broker
+        cannot answer only for a moment is asked again.
+        """
+        answers: dict[K, T] = {}
         left, until = list(wanted), time.monotonic() + self._seconds
         while left:
             again = []
-            for key, future in ask(left).items():
+            for key, future in ask(left):
                 try:
-                    answers[key] = self._result(named(key), future)
+                    answer = self._result(named(key), future)
                 except ClusterError as error:
                     if error.kafka_code not in PASSING or time.monotonic() >= until:
                         raise
                     again.append(key)
+                else:
+                    answers[key] = read(key, answer)
             if left := again:
                 threading.Event().wait(_AGAIN_SECONDS)
         return answers

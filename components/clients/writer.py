@@ -29,7 +29,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its stubs d
 
 from kafka_replication.components.clients.errors import ClusterError, NoAnswerError
 from kafka_replication.components.clients.login import ClientConfig
-from kafka_replication.components.clients.reader import KafkaReader
+from kafka_replication.components.clients.reader import KafkaReader, reading_seconds
 from kafka_replication.components.contract.problems import CannotRunError
 from kafka_replication.components.kafka.acls import AclEntry
 from kafka_replication.components.kafka.positions import CommittedOffset
@@ -239,6 +239,8 @@ class GroupWriter:
         return CannotRunError("commit-refused", what, self._alias, why, remedy)
 
 
+#: How long writing may take: a million records, as slowly as they are read. Meanwhile the earlier ones can be read.
+_TRANSACTION_SECONDS = reading_seconds(1_000_000)
 #: A compacted segment is small, so that a reader at night does not read a day's worth of records.
 _COMPACTED = {"cleanup.policy": "compact", "segment.bytes": str(16 << 20), "min.cleanable.dirty.ratio": "0.1"}
 #: The code of the error if another writer of the topic has begun.
@@ -255,11 +257,10 @@ class TopicWriter:
         """Begin. Raises CannotRunError."""
         self._alias, self._topic = alias, topic
         self._create(AdminClient(dict(config)))
-        seconds = round(_SECONDS * 1000)
         own: ClientConfig = {
             "transactional.id": topic,
-            "transaction.timeout.ms": seconds,
-            "message.timeout.ms": seconds,
+            "transaction.timeout.ms": round(_TRANSACTION_SECONDS * 1000),
+            "message.timeout.ms": round(_SECONDS * 1000),
         }
         self._producer = Producer({**config, **own})
         try:
@@ -269,7 +270,7 @@ class TopicWriter:
 
     def write(self, records: Iterable[tuple[bytes, bytes | None]]) -> None:
         """Write all of these records or none. Raises CannotRunError."""
-        until = time.monotonic() + _SECONDS
+        until = time.monotonic() + _TRANSACTION_SECONDS
         try:
             self._producer.begin_transaction()
             for key, value in records:

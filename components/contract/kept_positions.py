@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, Literal, NamedTuple, TypeAlias
 
 from pydantic import Field, StrictInt, StrictStr
+from pydantic.alias_generators import to_camel
 
 from kafka_replication.components.contract.parameters import DocumentPart
 from kafka_replication.components.kafka.mirror_records import Checkpoint, Checkpoints, OwnRecord
@@ -27,7 +28,7 @@ def positions_topic(flow: str) -> str:
     return f"mm2-positions.{flow}.internal"
 
 
-class KeptPosition(DocumentPart):
+class KeptPosition(NamedTuple):
     """A group's `committed` offset on the source, and the `offset` of the remote partition at which it continues.
 
     `topic_id` is Kafka's id of the remote topic. The remote partition ended at `offset`, and afterwards the source
@@ -35,6 +36,14 @@ class KeptPosition(DocumentPart):
     offset.
     """
 
+    committed: int
+    offset: int
+    topic_id: str
+    source_end: int
+    metadata: str = ""
+
+
+class _Value(DocumentPart):
     version: Literal[1] = VERSION
     committed: _Offset
     offset: _Offset
@@ -56,6 +65,11 @@ class Look(DocumentPart):
     syncs: Annotated[_Offset, Field(exclude_if=operator.not_)] = 0
 
 
+#: The keys of a position in JSON, in the order of its fields.
+_VALUE = tuple(to_camel(name) for name in _Value.model_fields)
+_ENCODER = json.JSONEncoder(separators=(",", ":"))
+
+
 class _Key(DocumentPart):
     flow: StrictStr
     group: StrictStr
@@ -73,7 +87,9 @@ class PositionKey(NamedTuple):
 def position_record(flow: str, key: PositionKey, position: KeptPosition | None) -> tuple[bytes, bytes | None]:
     """Return key and value of a record; without a position, of a tombstone."""
     named = {"flow": flow, "group": key.group, "topic": key.partition.topic, "partition": key.partition.partition}
-    return _json(named), None if position is None else _json(position.document())
+    if position is None:
+        return _json(named), None
+    return _json(named), _json(dict(zip(_VALUE, (VERSION, *position), strict=True)))
 
 
 def look_record(flow: str, look: Look) -> tuple[bytes, bytes]:
@@ -82,7 +98,7 @@ def look_record(flow: str, look: Look) -> tuple[bytes, bytes]:
 
 
 def _json(document: Mapping[str, object]) -> bytes:
-    return json.dumps(document, separators=(",", ":")).encode()
+    return _ENCODER.encode(document).encode()
 
 
 @dataclass(frozen=True)
@@ -127,7 +143,8 @@ def kept_positions(flow: str, records: Iterable[OwnRecord]) -> KeptPositions:
             # An older value of this key does not count any more, even if this one cannot be read.
             positions.pop(key, None)
             if record.value is not None:
-                positions[key] = KeptPosition.model_validate_json(record.value)
+                value = _Value.model_validate_json(record.value)
+                positions[key] = KeptPosition(*(getattr(value, name) for name in KeptPosition._fields))
         except ValueError:
             unreadable += 1
     return KeptPositions(positions, look, unreadable)

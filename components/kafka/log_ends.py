@@ -7,6 +7,7 @@ offset sync, and it holds for every policy, transform, transaction and restart. 
 of its log: then `target` belongs to other records.
 """
 
+import math
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -65,5 +66,5 @@ class EndHistory:
 
     def before(self, committed: int) -> Ends:
         """Return the newest ends for a group at this offset of the source; if all are later, the beginning of both."""
-        at = bisect_right(self.ends, committed, key=lambda ends: ends.source)
+        at = bisect_right(self.ends, (committed, math.inf))
         return self.ends[at - 1] if at else BEGINNING

@@ -5,10 +5,12 @@ A look asks for the ends of both logs and for the groups' offsets, and reads no 
 says why these are enough, and `components.kafka.copied_back` what a pair needs besides.
 """
 
+import gc
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from itertools import chain
+from typing import NamedTuple, TypeAlias
 
 from kafka_replication.components.clients.errors import NoAnswerError
 from kafka_replication.components.clients.reader import KafkaReader
@@ -40,13 +42,19 @@ _CHECKPOINT = "so MirrorMaker's checkpoint counts there"
 _BEGINNING = "so it would begin at the start of the log"
 
 
+#: The positions of a group.
+ByPartition: TypeAlias = Mapping[TopicPartition, KeptPosition]
+#: Groups whose offsets are held at the same time: only their positions stay.
+_GROUPS_AT_ONCE = 100
+
+
 @dataclass(frozen=True)
 class Kept:
     """What a look saw: `positions` by group and source partition. `void` partitions lost the end of their log on the
     target. `note` says why a flow is not kept; `instead`, what counts where nothing is known.
     """
 
-    positions: Mapping[PositionKey, KeptPosition]
+    positions: Mapping[str, ByPartition]
     void: tuple[TopicPartition, ...] = ()
     note: str = ""
     instead: str = _CHECKPOINT
@@ -55,16 +63,32 @@ class Kept:
     def text(self) -> str:
         if self.note:
             return self.note
-        groups = len({key.group for key in self.positions})
-        parts = [f"keeps {number(len(self.positions), 'position')} of {number(groups, 'group')}"]
+        counts = [len(by_partition) for by_partition in self.positions.values() if by_partition]
+        parts = [f"keeps {number(sum(counts), 'position')} of {number(len(counts), 'group')}"]
         if self.void:
             lost = "lost the end of its log, or was created again, on the target, so earlier positions are void"
             parts.append(f"{named(self.void)} {lost}")
-        early = [key for key, at in self.positions.items() if at.committed and not (at.source_end and at.offset)]
+        early = [
+            f"{group} in {partition}"
+            for group, by_partition in self.positions.items()
+            for partition, at in by_partition.items()
+            if at.committed and not (at.source_end and at.offset)
+        ]
         if early:
-            places = named([f"{key.group} in {key.partition}" for key in early])
+            places = named(early)
             parts.append(f"{places} {agreeing(len(early), '[is|are] before every end that was seen')}, {self.instead}")
         return "; ".join(parts)
+
+
+class _Place(NamedTuple):
+    """A source partition, its ends, and the id of its remote topic. If it `stays`, a position does not change as long
+    as its group commits nothing.
+    """
+
+    partition: TopicPartition
+    history: EndHistory
+    topic_id: str
+    stays: bool
 
 
 @dataclass
@@ -75,7 +99,7 @@ class FlowKeeper:
     #: Of a flow that is half of a pair.
     other_half: OtherHalf | None = None
     #: What the topic holds.
-    _published: Mapping[PositionKey, KeptPosition] = field(default_factory=dict)
+    _published: Mapping[str, ByPartition] = field(default_factory=dict)
     _history: dict[TopicPartition, EndHistory] = field(default_factory=dict)
     _topic_ids: Mapping[str, str] = field(default_factory=dict)
     #: In a pair, also of the source's topics.
@@ -85,7 +109,10 @@ class FlowKeeper:
 
     def begin(self, flow: FlowParameters, before: KeptPositions) -> None:
         """Continue from what the topic holds. Also after a failed look, which may have written its records or not."""
-        self.flow, self._published = flow, before.positions
+        published: dict[str, dict[TopicPartition, KeptPosition]] = {}
+        for (group, partition), position in before.positions.items():
+            published.setdefault(group, {})[partition] = position
+        self.flow, self._published = flow, published
         if self.other_half is not None and before.look is not None:
             self.other_half.continue_at(before.look.syncs)
 
@@ -111,13 +138,16 @@ class FlowKeeper:
             self._look_at_other_half(other, source, target, ends, ids)
         at_ms = time.time_ns() // 1_000_000
         groups = [*source.groups(), *source.other_groups()]
-        commits = source.commits(flow.group_selection.of(groups) if flow.groups else groups)
+        chosen = flow.group_selection.of(groups) if flow.groups else groups
         self._void |= dict.fromkeys(self._add(ends, ids))
-        positions = self._positions(commits, ids)
-        changed = {key: position for key, position in positions.items() if self._published.get(key) != position}
-        gone: dict[PositionKey, None] = dict.fromkeys(key for key in self._published if key not in positions)
+        places = self._places(ids)
+        positions = {
+            group: self._positions(commits, places, self._published.get(group, {}))
+            for first in range(0, len(chosen), _GROUPS_AT_ONCE)
+            for group, commits in source.commits(chosen[first : first + _GROUPS_AT_ONCE]).items()
+        }
         look = Look(at_ms=at_ms, checkpoints=checkpoints, syncs=0 if other is None else other.read)
-        records = [position_record(flow.name, *item) for item in {**changed, **gone}.items()]
+        records = [position_record(flow.name, *change) for change in self._changes(positions)]
         write([*records, look_record(flow.name, look)])
         kept = Kept(positions, tuple(self._void), instead=_CHECKPOINT if other is None else _BEGINNING)
         self._published, self._void = positions, {}
@@ -133,7 +163,7 @@ class FlowKeeper:
     ) -> None:
         source_ids = source.topic_ids({partition.topic for partition in ends})
         earlier: dict[TopicPartition, list[Ends]] = {}
-        for (_, partition), position in self._published.items():
+        for partition, position in self._each_published():
             if ids.get(partition.topic) == position.topic_id:
                 earlier.setdefault(partition, []).append(Ends(position.committed, position.offset))
         anew = []
@@ -168,50 +198,67 @@ class FlowKeeper:
                 yield partition
         self._topic_ids = ids
 
+    def _each_published(self) -> Iterator[tuple[TopicPartition, KeptPosition]]:
+        return chain.from_iterable(by_partition.items() for by_partition in self._published.values())
+
     def _published_ends(
         self, newest: Mapping[TopicPartition, Ends], ids: Mapping[str, str]
     ) -> dict[TopicPartition, list[Ends]]:
         """Return the ends of the published positions by partition, unless its remote topic is another one now."""
         earlier: dict[TopicPartition, list[Ends]] = {}
-        for (_, partition), position in self._published.items():
+        for partition, position in self._each_published():
             same = ids.get(self.flow.replication_policy.remote(partition.topic)) == position.topic_id
             if same and partition in newest:
                 earlier.setdefault(partition, []).append(Ends(position.source_end, position.offset))
         return earlier
 
+    def _places(self, ids: Mapping[str, str]) -> dict[TopicPartition, _Place]:
+        remote = self.flow.replication_policy.remote
+        # A group that has moved to the target commits nothing on the source any more. If producers moved, too, and the
+        # topic has the same name there, its end is no longer that of the source's records.
+        return {
+            partition: _Place(
+                partition,
+                history,
+                ids[topic],
+                topic == partition.topic and partition not in self._void and self.other_half is None,
+            )
+            for partition, history in self._history.items()
+            if (topic := remote(partition.topic)) in ids
+        }
+
     def _positions(
         self,
-        commits: Mapping[str, Mapping[TopicPartition, CommittedOffset]],
-        ids: Mapping[str, str],
-    ) -> dict[PositionKey, KeptPosition]:
-        remote, positions = self.flow.replication_policy.remote, {}
-        for group, by_partition in commits.items():
-            for partition, commit in by_partition.items():
-                topic = remote(partition.topic)
-                if topic not in ids or partition not in self._history:
-                    continue
-                ends, key = self._history[partition].before(commit.offset), PositionKey(group, partition)
+        commits: Mapping[TopicPartition, CommittedOffset],
+        places: Mapping[TopicPartition, _Place],
+        before: ByPartition,
+    ) -> ByPartition:
+        """Return the positions of a group; those that have not changed are the objects that were there before."""
+        positions = {}
+        for known, (committed, metadata) in commits.items():
+            if (place := places.get(known)) is None:
+                continue
+            partition, history, topic_id, stays = place
+            at = before.get(partition)
+            if at is None or (at.committed, at.metadata, at.topic_id) != (committed, metadata, topic_id) or not stays:
+                ends = history.before(committed)
                 if self.other_half is not None:
-                    ends = ends._replace(target=min(ends.target, self.other_half.before(partition, commit.offset)))
-                before = self._published.get(key)
-                # A group that has moved to the target commits nothing on the source any more. If producers moved, too,
-                # and the topic has the same name there, its end is no longer that of the source's records.
-                stays = topic == partition.topic and partition not in self._void and self.other_half is None
-                if (
-                    before is not None
-                    and (before.committed, before.metadata, before.topic_id) == (*commit, ids[topic])
-                    and (stays or (before.source_end, before.offset) == ends)
-                ):
-                    positions[key] = before
-                    continue
-                positions[key] = KeptPosition(
-                    committed=commit.offset,
-                    offset=ends.target,
-                    topic_id=ids[topic],
-                    source_end=ends.source,
-                    metadata=commit.metadata,
-                )
+                    ends = ends._replace(target=min(ends.target, self.other_half.before(partition, committed)))
+                now = KeptPosition(committed, ends.target, topic_id, ends.source, metadata)
+                at = at if at == now else now
+            positions[partition] = at
         return positions
+
+    def _changes(self, positions: Mapping[str, ByPartition]) -> Iterator[tuple[PositionKey, KeptPosition | None]]:
+        """Yield the new positions, and the keys of those that are gone."""
+        for group, by_partition in positions.items():
+            before = self._published.get(group, {})
+            for partition, at in by_partition.items():
+                if before.get(partition) is not at:
+                    yield PositionKey(group, partition), at
+        for group, before in self._published.items():
+            for partition in before.keys() - positions.get(group, {}).keys():
+                yield PositionKey(group, partition), None
 
 
 @dataclass
@@ -231,12 +278,18 @@ class StackKeeper:
         Raises CannotRunError if another keeper has taken over.
         """
         for flow in stack.flows:
+            # Millions of offsets come and go, none of them in a cycle, and the collector would visit each again and
+            # again: a quarter of a look's time.
+            gc.disable()
             try:
-                yield flow.name, self._look_at_flow(FlowAccess(stack, flow))
+                kept: Kept | NoAnswer = self._look_at_flow(FlowAccess(stack, flow))
             except (NoAnswerError, CannotRunError) as error:
                 if isinstance(error, CannotRunError) and error.code == REPLACED:
                     raise
-                yield flow.name, NoAnswer(str(error))
+                kept = NoAnswer(str(error))
+            finally:
+                gc.enable()
+            yield flow.name, kept
 
     def _look_at_flow(self, opened: FlowAccess) -> Kept:
         flow, other = opened.parameters, None

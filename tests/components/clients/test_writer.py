@@ -50,7 +50,7 @@ class Refusing:
     [
         ({}, "writer-replaced"),
         ({"fencing": KafkaError.INVALID_PRODUCER_EPOCH}, "writer-replaced"),
-        ({"seconds": 16.0}, "not-written"),
+        ({"seconds": 101.0}, "not-written"),
         ({"full": True}, "not-written"),
     ],
     ids=["another writer", "another writer, says the broker", "a transaction that took too long", "no room"],
@@ -65,3 +65,17 @@ def test_only_another_writer_ends_a_writer(
     with pytest.raises(CannotRunError) as refused:
         TopicWriter("mm2-positions.orders.internal", "uswest", {}).write([(b"key", b"value")])
     assert refused.value.code == code
+
+
+def test_a_transaction_has_the_time_to_write_a_million_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise the first look at so many positions is never written, because it fails at every attempt."""
+    configured: dict[str, object] = {}
+
+    class Recording(Refusing):
+        def __init__(self, config: dict[str, object]) -> None:
+            configured.update(config)
+
+    monkeypatch.setattr(writer, "AdminClient", Admin)
+    monkeypatch.setattr(writer, "Producer", Recording)
+    TopicWriter("mm2-positions.orders.internal", "uswest", {})
+    assert configured["transaction.timeout.ms"] == 100_000

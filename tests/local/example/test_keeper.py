@@ -3,7 +3,7 @@
 import pytest
 
 from kafka_replication.components.clients.writer import REPLACED
-from kafka_replication.components.contract.kept_positions import kept_positions, positions_topic
+from kafka_replication.components.contract.kept_positions import PositionKey, kept_positions, positions_topic
 from kafka_replication.components.contract.problems import CannotRunError
 from kafka_replication.infra.operate.flow_access import FlowAccess
 from kafka_replication.infra.operate.keep.keeper import Kept, StackKeeper
@@ -16,7 +16,7 @@ def test_positions_are_on_the_target_and_a_second_keeper_ends_the_first(deployed
     with OpenStack(deployed.settings) as first, OpenStack(deployed.settings) as second:
         opened = FlowAccess(first, first.flow(flow))
         keeper = StackKeeper()
-        assert not (others := [seen for seen in dict(keeper.look(first)).values() if not isinstance(seen, Kept)]), (
+        assert not (others := [other for other in dict(keeper.look(first)).values() if not isinstance(other, Kept)]), (
             others
         )
         kept = dict(keeper.look(first))[flow]
@@ -24,7 +24,12 @@ def test_positions_are_on_the_target_and_a_second_keeper_ends_the_first(deployed
         assert kept.positions
         target, topic = opened.readers()["target"], positions_topic(flow)
         written = kept_positions(flow, target.records(topic))
-        assert (written.positions, written.unreadable) == (kept.positions, 0)
+        seen = {
+            PositionKey(group, partition): position
+            for group, by_partition in kept.positions.items()
+            for partition, position in by_partition.items()
+        }
+        assert (written.positions, written.unreadable) == (seen, 0)
         assert written.look is not None
         assert target.cleanup_policies([topic]) == {topic: "compact"}
         taken_over = dict(StackKeeper().look(second))[flow]

@@ -8,6 +8,7 @@ from kafka_replication.components.clients.errors import NoAnswerError
 from kafka_replication.components.clients.streams import KafkaRecord
 from kafka_replication.components.contract.kept_positions import (
     KeptPositions,
+    PositionKey,
     kept_positions,
     position_record,
     positions_topic,
@@ -89,7 +90,9 @@ def publish(night: Night, key: bytes, value: bytes | None) -> KeptPositions:
 
 
 def offsets(kept: Kept) -> dict[str, int]:
-    return {key.group: position.offset for key, position in kept.positions.items()}
+    return {
+        group: position.offset for group, by_partition in kept.positions.items() for position in by_partition.values()
+    }
 
 
 def test_a_group_continues_where_the_target_ended_before_its_next_record_was_written(night: Night) -> None:
@@ -253,14 +256,18 @@ GARBAGE = [
 
 @pytest.mark.parametrize("key", GARBAGE, ids=range(len(GARBAGE)))
 def test_what_others_write_to_the_topic_is_no_position(night: Night, key: bytes) -> None:
-    before = look(night).positions
+    before = {
+        PositionKey(group, partition): position
+        for group, by_partition in look(night).positions.items()
+        for partition, position in by_partition.items()
+    }
     value = position_record("", *next(iter(before.items())))[1]
     published = publish(night, key.replace(b"FLOW", night.flow.name.encode()), value)
     assert (published.positions, published.unreadable) == (before, 1)
 
 
 def test_a_position_of_another_release_ends_the_older_one(night: Night) -> None:
-    gone, stays = look(night).positions
+    gone, stays = (PositionKey(group, ORDERS) for group in look(night).positions)
     published = publish(night, position_record(night.flow.name, gone, None)[0], b'{"version":2}')
     assert (set(published.positions), published.unreadable) == ({stays}, 1)
     assert written(night) == 1
