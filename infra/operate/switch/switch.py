@@ -7,6 +7,7 @@ it stands, and the same command goes on from there.
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -49,7 +50,7 @@ class Hook:
 
     @cached_property
     def at(self) -> Side | None:
-        moved = self.command.reports and self._call("moved", "target", (0, 1)).returncode == 0
+        moved = self.command.reports and self._call("moved", "target", (0, 1))[0] == 0
         return "target" if moved else "source"
 
     @property
@@ -84,11 +85,12 @@ class Hook:
         """Trust the program's exit status."""
 
     def _run(self, step: str, side: Side) -> str:
-        for line in self._call(step, side, (0,)).stdout.splitlines():
+        for line in self._call(step, side, (0,))[1].splitlines():
             self.call.say(f"  {line}")
         return f"{self.title}: {step} on {getattr(self.opened.parameters, side).alias}"
 
-    def _call(self, step: str, side: Side, accepted: Sequence[int]) -> "subprocess.CompletedProcess[str]":
+    def _call(self, step: str, side: Side, accepted: Sequence[int]) -> tuple[int, str]:
+        """Run the program; returns its exit status and what it printed."""
         cluster = getattr(self.opened.parameters, side)
         given = {
             "STACK": self.opened.stack.name,
@@ -102,24 +104,26 @@ class Hook:
         environment = {**os.environ, **{f"REPLICATE_{name}": value for name, value in given.items()}}
         why = f"The switch goes on only after exit status {' or '.join(map(str, accepted))}."
         remedy = "correct it, and run the command again."
-        try:
-            ended = subprocess.run(
-                self.command.command,
-                cwd=self.folder,
-                env=environment,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                errors="replace",
-                timeout=self.call.wait_seconds,
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise CannotRunError("hook-failed", f"{step} did not run: {error}", self.title, why, remedy) from error
-        if ended.returncode not in accepted:
-            what = f"{step} ended with exit status {ended.returncode}"
-            raise CannotRunError("hook-failed", what, self.title, why, remedy, ended.stdout.strip())
-        return ended
+        # A pipe would stay open for as long as what the program leaves running.
+        with tempfile.TemporaryFile("w+", errors="replace") as output:
+            try:
+                status = subprocess.run(
+                    self.command.command,
+                    cwd=self.folder,
+                    env=environment,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    timeout=self.call.wait_seconds,
+                    check=False,
+                ).returncode
+            except (OSError, subprocess.TimeoutExpired) as error:
+                raise CannotRunError("hook-failed", f"{step} did not run: {error}", self.title, why, remedy) from error
+            output.seek(0)
+            text = output.read().strip()
+        if status not in accepted:
+            what = f"{step} ended with exit status {status}"
+            raise CannotRunError("hook-failed", what, self.title, why, remedy, text)
+        return status, text
 
 
 class Switch:

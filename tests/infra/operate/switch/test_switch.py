@@ -1,6 +1,8 @@
 """A failover that also moves applications, between two brokers in this process and with a Kubernetes that obeys."""
 
 import base64
+import os
+import signal
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
@@ -454,6 +456,15 @@ def test_a_command_stops_and_starts_what_does_not_run_in_kubernetes(
     said = capsys.readouterr().out
     assert "  stop orders useast kafka.useast.example.com:9093\n✓ command gateway: stop on useast" in said
     assert "  start orders uswest kafka.uswest.example.com:9093\n✓ command gateway: start on uswest" in said
+
+
+@pytest.mark.process
+def test_a_command_may_leave_a_process_running(shop: Shop, tmp_path: Path) -> None:
+    """Its output would never end in a pipe, and the switch would wait for it as long as for anything else."""
+    with_hook(shop, tmp_path, "sleep 60 & echo $! >> left")
+    for left in (tmp_path / "left").read_text().split():
+        os.kill(int(left), signal.SIGKILL)
+    assert shop.places == {GROUP: "uswest"}
 
 
 @pytest.mark.process
