@@ -12,6 +12,7 @@ from kafka_replication.components.contract.problems import Problem, warning
 from kafka_replication.components.flows.expansion import ExpandedFlow
 from kafka_replication.components.kafka.throughput import (
     IN_FLIGHT,
+    LARGE_WINDOW,
     Limit,
     Numbers,
     carried_alone,
@@ -124,6 +125,8 @@ def _ceiling(flow: ExpandedFlow, part: str, way: _Way, limits: list[Limit]) -> t
     shown = f"`{tightest.name}` of {tightest.value:,} bytes"
     shown += f", {tightest.times} in flight," if tightest.name == "batch.size" else ""
     shown += ", which all partitions of a connection share," if tightest.is_window else ""
+    if tightest.round_trips > 1:
+        shown += f", which take {tightest.round_trips} round trips of the operating system's window of 4 MiB,"
     return (
         f"{_connector(part)} {way.verb} at most {tightest.under_way * 1000 // way.milliseconds:,} bytes a second of a "
         f"partition, but the declared rate is {declared:,}",
@@ -134,7 +137,7 @@ def _ceiling(flow: ExpandedFlow, part: str, way: _Way, limits: list[Limit]) -> t
 
 
 def _remedy(flow: ExpandedFlow, way: _Way, short: list[Limit], needed: int) -> str:
-    remedies = " and ".join(_raise(way, limit, needed) for limit in short)
+    remedies = " and ".join(dict.fromkeys(_raise(way, limit, needed) for limit in short))
     if flow.settings.tuning.preset is Preset.THROUGHPUT:
         return f"{remedies}."
     return f"{remedies}; `tuning.preset: throughput` raises all such limits (see `replicate explain`)."
@@ -143,6 +146,10 @@ def _remedy(flow: ExpandedFlow, way: _Way, short: list[Limit], needed: int) -> s
 def _raise(way: _Way, limit: Limit, needed: int) -> str:
     if limit.is_window:
         return f"set `{way.prefix}{limit.name}` to -1 (the operating system's default)"
+    if limit.round_trips > 1 and needed >= LARGE_WINDOW:
+        return "spread the records over more partitions and lower `tuning.bytesPerSecondPerPartition`"
+    if limit.round_trips > 1:
+        return f"set `{way.prefix}{limit.name}` to at least {needed} and less than {LARGE_WINDOW}"
     if limit.name != "batch.size" or limit.times >= _MOST_IN_FLIGHT:
         return f"set `{way.prefix}{limit.name}` to at least {math.ceil(needed / limit.times)}"
     return (

@@ -28,15 +28,18 @@ Numbers = Mapping[str, int | None]
 
 
 class Limit(NamedTuple):
-    """The most bytes of a partition that the property `name` allows in flight: its value, multiplied by `times`."""
+    """The most bytes of a partition that the property `name` allows in flight: its value, multiplied by `times`, and
+    divided by the round trips that they take.
+    """
 
     name: str
     value: int
     times: int = 1
+    round_trips: int = 1
 
     @property
     def under_way(self) -> int:
-        return self.value * self.times
+        return self.value * self.times // self.round_trips
 
     @property
     def is_window(self) -> bool:
@@ -45,8 +48,13 @@ class Limit(NamedTuple):
 
 
 def fetch_limits(consumer: Numbers) -> list[Limit]:
-    """Return what limits the fetches of a partition."""
-    return _limits(consumer, "max.partition.fetch.bytes", "fetch.max.bytes", "receive.buffer.bytes")
+    """Return what limits the fetches of a partition. With a window that the operating system sizes, a larger fetch
+    takes several round trips; a window that is set is a limit of its own.
+    """
+    sizes, windows = _limits(consumer, *_CONSUMER[:2]), _limits(consumer, "receive.buffer.bytes")
+    if windows or consumer.get("receive.buffer.bytes") is None:
+        return [*sizes, *windows]
+    return [size._replace(round_trips=_round_trips(size.value, LARGE_WINDOW)) for size in sizes]
 
 
 def produce_limits(producer: Numbers) -> list[Limit]:
@@ -243,15 +251,17 @@ def memory_of_task(case: Case, consumer: Numbers, producer: Numbers) -> int:
 
 
 def _fetched(case: Case, consumer: Numbers, round_trip: float, of_byte: float) -> float:
-    """Bytes a second of a task. An answer is larger than a partition's fetch by its header, so it begins one more
-    window than the fetch fills. A task with one partition asks for more only when it processes the last poll.
-    """
-    limits = fetch_limits(consumer)
-    fetch = min(limit.under_way for limit in limits if not limit.is_window)
-    window = min([limit.under_way for limit in limits if limit.is_window], default=LARGE_WINDOW)
+    """Bytes a second of a task. A task with one partition asks for more only when it processes the last poll."""
+    fetch = min(limit.value for limit in _limits(consumer, *_CONSUMER[:2]))
+    window = min([limit.value for limit in _limits(consumer, "receive.buffer.bytes")], default=LARGE_WINDOW)
     polled = (consumer.get("max.poll.records") or 1) * case.record_bytes
     waited = max(0, fetch - polled) * of_byte if case.partitions_of_task == 1 else 0
-    return fetch / ((fetch // window + 1) * round_trip + waited)
+    return fetch / (_round_trips(fetch, window) * round_trip + waited)
+
+
+def _round_trips(fetch: int, window: int) -> int:
+    """Return those of a fetch. Its answer has a header, so it begins one more window than the records fill."""
+    return fetch // window + 1
 
 
 def _produced(case: Case, producer: Numbers, acknowledged: float) -> float:

@@ -50,7 +50,8 @@ PRESETS: Mapping[Preset, Mapping[str, LayerValue]] = {
         **_WINDOW,
         "source.consumer.max.partition.fetch.bytes": LayerValue(
             8 * _MIB,
-            "A fetch returns up to 8 MiB of a partition instead of 1 MiB, so a round trip carries eight times as much.",
+            "A fetch returns up to 8 MiB of a partition instead of 1 MiB, in three round trips of the operating "
+            "system's window of 4 MiB.",
         ),
         "source.consumer.fetch.max.bytes": LayerValue(
             64 * _MIB, "Leaves room for the full fetches of eight partitions of a broker; this bounds a task's memory."
@@ -59,7 +60,8 @@ PRESETS: Mapping[Preset, Mapping[str, LayerValue]] = {
             64 * _KIB, "The broker answers with at least 64 KiB or after fetch.max.wait.ms, which keeps fetches few."
         ),
         "source.consumer.max.poll.records": LayerValue(
-            5000, "A poll returns what a fetch brought; the default of 500 small records is a small part of that."
+            5000,
+            "A poll returns most of a fetch of 1 kB records; the next fetch waits until the last poll of this one.",
         ),
         **_IN_ORDER,
         "producer.override.batch.size": LayerValue(
