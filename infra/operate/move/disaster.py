@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NamedTuple
 
 from kafka_replication.components.clients.errors import NoAnswerError
 from kafka_replication.components.clients.reader import KafkaReader
@@ -200,13 +201,15 @@ def disaster_plan(flow: FlowParameters, facts: DisasterFacts) -> GroupPlan:
     """Return the plan. It moves a group only in partitions where its position on the target is missing or inexact."""
     positions: list[NewPosition] = []
     left_alone = []
+    again: list[Precondition] = []
     for group in facts.groups:
+        starts = _starts(flow, facts, group)
+        again += _read_again(flow, facts, group, starts)
         if group.members_on_target:
             why = f"it runs on {flow.target.alias} with {number(group.members_on_target, 'member')} already"
             left_alone.append(LeftAlone(group.name, why))
         else:
-            positions += _new_positions(flow, facts, group)
-    again = [precondition for group in facts.groups for precondition in _read_again(flow, facts, group)]
+            positions += _new_positions(facts, group, starts)
     preconditions = (
         _source(flow, facts),
         *_lost(flow, facts),
@@ -278,13 +281,14 @@ def _age(facts: DisasterFacts, at_ms: int) -> str:
     return duration(max(0.0, (facts.now_ms - at_ms) / 1000))
 
 
-def _read_again(flow: FlowParameters, facts: DisasterFacts, group: Group) -> Iterator[Precondition]:
+def _read_again(
+    flow: FlowParameters, facts: DisasterFacts, group: Group, starts: Mapping[TopicPartition, "_Start"]
+) -> Iterator[Precondition]:
     """Say how many records a group reads again at most, and how old that information is."""
-    starts = {partition: _start(flow, facts, group, partition) for partition in facts.tails}
     known = {
-        partition: start
+        partition: start.offset
         for partition, start in starts.items()
-        if start is not None and start <= facts.tails[partition].end
+        if start.offset is not None and start.offset <= facts.tails[partition].end
     }
     if not known:
         value = (
@@ -296,7 +300,7 @@ def _read_again(flow: FlowParameters, facts: DisasterFacts, group: Group) -> Ite
     written = [
         facts.checkpoints[key].written_ms
         for partition in known
-        if (key := (group.name, flow.replication_policy.remote_partition(partition))) in facts.checkpoints
+        if (key := (group.name, starts[partition].remote)) in facts.checkpoints
     ]
     age = f"; its offsets are known as of {_age(facts, min(written))} ago" if written else ""
     topics = {partition.topic for partition in known}
@@ -339,39 +343,53 @@ def consumed_topics(flow: FlowParameters, facts: DisasterFacts) -> dict[str, lis
     """Return the source's topics in which each group that does not run has a position."""
     idle = [group for group in facts.groups if not group.members_on_target]
     topics = {
-        group.name: {partition.topic for partition in facts.tails if _start(flow, facts, group, partition) is not None}
+        group.name: {
+            partition.topic for partition, start in _starts(flow, facts, group).items() if start.offset is not None
+        }
         for group in idle
     }
     return {name: sorted(consumed) for name, consumed in topics.items() if consumed}
 
 
-def _start(flow: FlowParameters, facts: DisasterFacts, group: Group, partition: TopicPartition) -> int | None:
-    remote = flow.replication_policy.remote_partition(partition)
-    current, at = group.on_target.get(remote), _latest(flow, facts, group, partition)
-    if at is None:
-        return current
-    exact = _exact(facts, group, partition, at)
-    # The group has consumed everything before a kept position, on the source, so moving it on to there skips nothing.
-    kept = (group.name, remote) in facts.kept
-    moves = current is None or (current < exact if kept else _is_synced(flow, current, at, exact))
-    return exact if moves else current
+class _Start(NamedTuple):
+    """Where a group starts in a remote partition, None if that is not known, and `at` what it is derived from."""
+
+    remote: TopicPartition
+    at: Checkpoint | None
+    offset: int | None
 
 
-def _latest(flow: FlowParameters, facts: DisasterFacts, group: Group, partition: TopicPartition) -> Checkpoint | None:
+def _starts(flow: FlowParameters, facts: DisasterFacts, group: Group) -> dict[TopicPartition, _Start]:
+    """Return where a group starts by source partition, in order."""
+    policy, starts = flow.replication_policy, {}
+    for partition in sorted(facts.tails):
+        remote = policy.remote_partition(partition)
+        offset, at = group.on_target.get(remote), _latest(facts, group, partition, remote)
+        if at is not None:
+            exact = _exact(facts, group, partition, at)
+            # The group has consumed everything before a kept position, on the source, so moving it on to there skips
+            # nothing.
+            kept = (group.name, remote) in facts.kept
+            if offset is None or (offset < exact if kept else _is_synced(flow, offset, at, exact)):
+                offset = exact
+        starts[partition] = _Start(remote, at, offset)
+    return starts
+
+
+def _latest(facts: DisasterFacts, group: Group, partition: TopicPartition, remote: TopicPartition) -> Checkpoint | None:
     """Return the group's newest checkpoint, or one at the lower offset that a validation has seen since.
 
     MirrorMaker writes no checkpoint for an offset that it cannot translate, such as one before its oldest offset sync.
     The newest checkpoint then still has the position from before the group was set back. Source:
     MirrorCheckpointTask.checkpointsForGroup.
     """
-    at = facts.checkpoints.get((group.name, flow.replication_policy.remote_partition(partition)))
-    if at is None:
-        return None
-    if isinstance(facts.published, str):
+    at = facts.checkpoints.get((group.name, remote))
+    if at is None or isinstance(facts.published, str):
         return at
     position = facts.published.positions.get((group.name, *partition))
-    since = datetime.fromisoformat(facts.published.time).timestamp() * 1000
-    if position is None or position.committed >= at.upstream or at.written_ms >= since:
+    if position is None or position.committed >= at.upstream:
+        return at
+    if at.written_ms >= datetime.fromisoformat(facts.published.time).timestamp() * 1000:
         return at
     # Only the published position translates this offset: without it, the group starts at the beginning of the log.
     return at._replace(upstream=position.committed, downstream=0, metadata="")
@@ -397,17 +415,16 @@ def _is_synced(flow: FlowParameters, current: int, at: Checkpoint, proven: int) 
     return flow.checkpoints.sync_group_offsets and current <= at.downstream < proven
 
 
-def _new_positions(flow: FlowParameters, facts: DisasterFacts, group: Group) -> Iterator[NewPosition]:
+def _new_positions(
+    facts: DisasterFacts, group: Group, starts: Mapping[TopicPartition, _Start]
+) -> Iterator[NewPosition]:
     """Yield where the group continues by its newest checkpoints, unless it has already committed that or more."""
-    for partition in sorted(facts.tails):
-        remote = flow.replication_policy.remote_partition(partition)
-        at, current = _latest(flow, facts, group, partition), group.on_target.get(remote)
-        start, end = _start(flow, facts, group, partition), facts.tails[partition].end
-        if at is None or start is None or start == current:
+    for partition, (remote, at, start) in starts.items():
+        if at is None or start is None or start == group.on_target.get(remote):
             continue
         # If it is after the end, it belongs to an earlier topic of this name: a consumer would apply its
         # `auto.offset.reset`.
-        if at.downstream <= end:
+        if at.downstream <= (end := facts.tails[partition].end):
             again = max(0, end - start)
             yield NewPosition(group.name, partition, at.upstream, remote, start, again, "at most", at.metadata)
 
