@@ -67,24 +67,15 @@ class HeaderNameError(Exception):
     """A header has a name that is not UTF-8, which this client cannot show; the text names the record."""
 
 
-def record_of(message: Message) -> KafkaRecord:
-    """Return the record in a message that is no error. Raises HeaderNameError."""
+def record_of(message: Message, partition: TopicPartition) -> KafkaRecord:
+    """Return the record in a message of that partition that is no error. Raises HeaderNameError."""
     try:
-        headers: Any = message.headers() or ()
+        headers: Any = message.headers() or []
     except (SystemError, UnicodeDecodeError):
-        raise HeaderNameError(f"{message.topic()}-{message.partition()} at {message.offset()}") from None
+        raise HeaderNameError(f"{partition} at {message.offset()}") from None
     return KafkaRecord(
-        TopicPartition(message.topic() or "", message.partition() or 0),
-        message.offset() or 0,
-        message.timestamp()[1],
-        _bytes(message.key()),
-        _bytes(message.value()),
-        [(name, _bytes(value)) for name, value in headers],
+        partition, message.offset() or 0, message.timestamp()[1], message.key(), message.value(), headers
     )
-
-
-def _bytes(data: str | bytes | None) -> bytes | None:
-    return data.encode() if isinstance(data, str) else data
 
 
 class RecordStream:
@@ -112,20 +103,22 @@ class RecordStream:
             for message in batch:
                 if (message.topic(), message.partition()) != partition:
                     continue
-                try:
-                    ends = _is_end(message)
-                except KafkaException as error:
-                    raise self._errors.error(f"records of {partition} could not be read", error.args[0]) from None
-                if ends:
-                    self._expect_no_loss(partition, offsets, message)
-                    return
-                offset = message.offset() or 0
-                if message.error() is None and offset < offsets.end:
+                if message.error() is not None:
                     try:
-                        yield record_of(message)
+                        ends = _is_end(message)
+                    except KafkaException as error:
+                        raise self._errors.error(f"records of {partition} could not be read", error.args[0]) from None
+                    if ends:
+                        self._expect_no_loss(partition, offsets, message)
+                        return
+                    continue
+                offset = message.offset() or 0
+                if offset < offsets.end:
+                    try:
+                        yield record_of(message, partition)
                     except HeaderNameError as error:
                         raise self._errors.unreadable_header(str(error)) from None
-                if message.error() is None and offset + 1 >= offsets.end:
+                if offset + 1 >= offsets.end:
                     return
 
     def _expect_no_loss(self, partition: TopicPartition, offsets: OffsetRange, end: Message) -> None:
@@ -197,7 +190,7 @@ class RangeReader:
             return
         ends = offset + 1 >= offsets.end
         if offsets.start <= offset < offsets.end:
-            record = record_of(message)
+            record = record_of(message, partition)
             ends = is_last(record) or ends
             yield record
         if ends:
