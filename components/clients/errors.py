@@ -135,8 +135,8 @@ _BY_CODE: "dict[int | None, ErrorMeaning]" = {
     KafkaError.CLUSTER_AUTHORIZATION_FAILED: ErrorMeaning(
         "not-authorized",
         "the user may not describe the cluster",
-        "The job lists consumer groups.",
-        "grant DESCRIBE on the groups that the job must see.",
+        "Listing ACLs takes that right. Listing groups takes it unless the user may describe the groups.",
+        "grant DESCRIBE on the cluster; to list groups, DESCRIBE on the groups that must be seen is enough.",
     ),
     KafkaError.SECURITY_DISABLED: ErrorMeaning(
         "authorizer-off",

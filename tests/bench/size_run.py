@@ -11,12 +11,14 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Any
 
 import psutil
 from rich.console import Console
 
 from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.contract.report import Verdict
 from kafka_replication.infra.local.artifacts import Artifacts
 from kafka_replication.infra.local.endpoints import Endpoints
 from kafka_replication.infra.local.state import load_state
@@ -72,48 +74,62 @@ class Bench:
     def validated(self, scene: Scene, options: Sequence[str] = (), master: str = f"local[{CORES}]") -> Cost:
         """The cost of one run that passes."""
         self.console.print(f"validating {scene.name} on {master} {' '.join(options)}", highlight=False)
-        return _validated(scene, self.built, options, master)
+        cost, printed = self.judged(scene, options, master)
+        if cost.flow["verdict"] != Verdict.PASS:
+            raise _not_validated(scene, printed, "Only the cost of a pass is compared.")
+        return cost
+
+    def judged(
+        self,
+        scene: Scene,
+        options: Sequence[str] = (),
+        master: str = f"local[{CORES}]",
+        variables: Mapping[str, str] = MappingProxyType({}),
+    ) -> tuple[Cost, str]:
+        """The cost of one run with any verdict, and what it printed."""
+        environment = {**os.environ, **passwords(scene.endpoints), "JAVA_HOME": str(self.built.jdk.home)}
+        environment |= quick_start(self.built.jdk, self.built.spark_lib)
+        environment |= {"KUBECONFIG": str(scene.endpoints.kubeconfig), "SPARK_LOCAL_IP": "127.0.0.1", **variables}
+        with tempfile.TemporaryDirectory() as folder:
+            command = [
+                sys.executable, str(ROOT / "spark" / "validate.py"),
+                "--parameters", str(write_document(Path(folder), scene.parameters(namespace=NAMESPACE))), "--json",
+                "--jars-dir", str(self.built.spark_lib), "--master", master, "--driver-memory", DRIVER_MEMORY, *options,
+            ]  # fmt: skip
+            cost, printed, said = measured(command, environment)
+        if not printed.startswith("{"):
+            raise _not_validated(scene, printed + "\n".join(said), "It printed no report.")
+        (cost.flow,) = json.loads(printed)["flows"]
+        return cost, printed
 
 
-def _validated(scene: Scene, built: Artifacts, options: Sequence[str], master: str) -> Cost:
-    variables = {**os.environ, **passwords(scene.endpoints), "JAVA_HOME": str(built.jdk.home)}
-    variables |= quick_start(built.jdk, built.spark_lib)
-    variables |= {"KUBECONFIG": str(scene.endpoints.kubeconfig), "SPARK_LOCAL_IP": "127.0.0.1"}
+def _not_validated(scene: Scene, printed: str, why: str) -> CannotRunError:
+    return CannotRunError(
+        "not-validated", "the validation did not pass", scene.name, why, "see what it found", printed[-20_000:]
+    )
+
+
+def measured(command: Sequence[str], variables: Mapping[str, str]) -> tuple[Cost, str, list[str]]:
+    """The cost of a command and of all that it starts, its output, and the lines of its log."""
     cost = Cost()
-    with tempfile.TemporaryDirectory() as folder:
-        command = [
-            sys.executable, str(ROOT / "spark" / "validate.py"),
-            "--parameters", str(write_document(Path(folder), scene.parameters(namespace=NAMESPACE))), "--json",
-            "--jars-dir", str(built.spark_lib), "--master", master, "--driver-memory", DRIVER_MEMORY, *options,
-        ]  # fmt: skip
-        before, began = broker_seconds(), time.monotonic()
-        job = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=variables)
-        said: list[str] = []
-        watchers = [
-            threading.Thread(target=_steps, args=(job.stderr, began, cost, said), daemon=True),
-            threading.Thread(target=_watch, args=(job, cost), daemon=True),
-        ]
-        for each in watchers:
-            each.start()
-        assert job.stdout is not None
-        printed = job.stdout.read()
-        job.wait(RUN_SECONDS)
-        cost.seconds = time.monotonic() - began
-        for each in watchers:
-            each.join()
-        cost.steps.append(("", cost.seconds))
-        cost.brokers = broker_seconds() - before
-    if job.returncode != 0:
-        raise CannotRunError(
-            "not-validated",
-            f"validation ended with {job.returncode}",
-            scene.name,
-            "Only the cost of a pass is compared.",
-            "see what it found",
-            printed[-20_000:] + "\n".join(said),
-        )
-    (cost.flow,) = json.loads(printed)["flows"]
-    return cost
+    before, began = broker_seconds(), time.monotonic()
+    job = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(variables))
+    said: list[str] = []
+    watchers = [
+        threading.Thread(target=_steps, args=(job.stderr, began, cost, said), daemon=True),
+        threading.Thread(target=_watch, args=(job, cost), daemon=True),
+    ]
+    for each in watchers:
+        each.start()
+    assert job.stdout is not None
+    printed = job.stdout.read()
+    job.wait(RUN_SECONDS)
+    cost.seconds = time.monotonic() - began
+    for each in watchers:
+        each.join()
+    cost.steps.append(("", cost.seconds))
+    cost.brokers = broker_seconds() - before
+    return cost, printed, said
 
 
 def broker_seconds() -> float:
