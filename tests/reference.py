@@ -232,7 +232,7 @@ def alerts() -> dict[str, str]:
         "connect": {"metrics": {"type": "jmxPrometheusExporter"}},
         "objectives": {"lagSeconds": 30, "readAgain": 1000},
     }
-    flow = a_flow(**watched, connectors={"sources": {"fast": {"topics": ["orders"]}}})
+    flow = a_flow(**watched, onLoss="stop", connectors={"sources": {"fast": {"topics": ["orders"]}}})
     del flow["topics"]
     pair = {"kind": "prefixlessPair", "between": ["useast", "uswest"], "topics": ["ledger"], **watched}
     monitoring = {"namespace": "monitoring", "exporter": True}

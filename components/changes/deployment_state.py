@@ -117,7 +117,12 @@ class DeployedConnector:
     @property
     def start_from(self) -> str:
         """`earliest` or `latest`: where a partition without an offset in Connect starts."""
-        return self.config.get("source.consumer.auto.offset.reset", "earliest")
+        return "earliest" if self.stops else self.config.get("source.consumer.auto.offset.reset", "earliest")
+
+    @property
+    def stops(self) -> bool:
+        """Whether the connector stops where the source has deleted records that had not crossed."""
+        return self.config.get("source.consumer.auto.offset.reset") == "none"
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ def _on_source(before: DeployedConnector, after: DeployedConnector) -> Iterator[
     yield from _guard(before, after)
     yield from _transforms(before, after)
     yield from _start_from(before, after)
+    yield from _on_loss(before, after)
 
 
 def _guard(before: DeployedConnector, after: DeployedConnector) -> Iterator[Effect]:
@@ -93,6 +94,14 @@ def _start_from(before: DeployedConnector, after: DeployedConnector) -> Iterator
             f"{_SKIPPED if skips else ''}; all others continue where they are"
         )
         yield Effect(Impact.DATA if skips else Impact.NONE, "start-from-changes", after.flow, "startFrom", what)
+
+
+def _on_loss(before: DeployedConnector, after: DeployedConnector) -> Iterator[Effect]:
+    if before.stops != after.stops:
+        what = "where the source has deleted records, the connector stops instead of passing over them"
+        if before.stops:
+            what = "where the source has deleted records, the connector passes over them instead of stopping"
+        yield Effect(Impact.DATA if before.stops else Impact.NONE, "loss-handling-changes", after.flow, "onLoss", what)
 
 
 def _isolation(before: DeployedConnector, after: DeployedConnector) -> Iterator[Effect]:

@@ -26,6 +26,7 @@ from kafka_replication.components.checks.property_values import check_references
 from kafka_replication.components.checks.replications import (
     check_accepted_findings,
     check_mirrors,
+    check_on_loss,
     declares_its_clusters,
 )
 from kafka_replication.components.checks.selections import check_own_classes, check_selections
@@ -91,6 +92,7 @@ def _problems(topology: Topology, *, whole: bool) -> Iterator[Problem]:
         yield from check_losses(flow)
         yield from check_heartbeats(flow)
         yield from check_accepted_findings(flow)
+        yield from check_on_loss(flow)
     yield from check_kafka_users(topology, flows)
     yield from check_connect_clusters(topology, flows)
     yield from check_inherited_names(topology, flows)

@@ -209,6 +209,7 @@ class _Place:
     kafka: str
     offset_syncs: Side | str
     exactly_once: bool
+    stops: bool
     is_one_source: bool
     of_pair: bool
 
@@ -240,6 +241,7 @@ def check_properties(flow: ExpandedFlow) -> Iterator[Problem]:
     """Every property of the workers and connectors of a flow is known, has an effect, and may be set."""
     settings = flow.settings
     exactly_once = settings.exactly_once is ExactlyOnce.ENABLED
+    stops = settings.on_loss is not None
     syncs = settings.offset_syncs.location.value if settings.offset_syncs.enabled else ""
     configs: Mapping[str, tuple[Owner, Properties]] = {
         "connect.config": (Owner.WORKER, settings.connect.config),
@@ -252,7 +254,7 @@ def check_properties(flow: ExpandedFlow) -> Iterator[Problem]:
     for path, (owner, config) in configs.items():
         is_one_source = path.startswith("connectors.sources.")
         of_pair = flow.shape is FlowShape.PREFIXLESS_PAIR
-        place = _Place(flow.where(path), owner, config, flow.kafka, syncs, exactly_once, is_one_source, of_pair)
+        place = _Place(flow.where(path), owner, config, flow.kafka, syncs, exactly_once, stops, is_one_source, of_pair)
         check = _check_worker if owner is Owner.WORKER else _check_connector
         for key, value in config.items():
             yield from check(place, key, value)
@@ -266,7 +268,9 @@ def refused_properties(
     owner: Owner, config: Properties, kafka: str, *, offset_syncs: Side | str = "source", exactly_once: bool = False
 ) -> dict[str, Problem]:
     """Return the properties that a check of this configuration refuses, each with the first reason."""
-    place = _Place("", owner, config, kafka, offset_syncs, exactly_once, is_one_source=False, of_pair=False)
+    place = _Place(
+        "", owner, config, kafka, offset_syncs, exactly_once, stops=False, is_one_source=False, of_pair=False
+    )
     check = _check_worker if owner is Owner.WORKER else _check_connector
     found = ((key, problem) for key, value in config.items() for problem in check(place, key, value))
     return {key: problem for key, problem in reversed([*found]) if problem.severity is Severity.ERROR}
@@ -294,6 +298,8 @@ def _check_connector(place: _Place, key: str, value: PropertyValue) -> Iterator[
 def _owned_remedy(place: _Place, key: str) -> str | None:
     if place.exactly_once and key == "source.consumer.isolation.level":
         return "`exactlyOnce` of the flow already sets it to read only committed records"
+    if place.stops and place.owner is Owner.SOURCE and key == "source.consumer.group.id":
+        return "`onLoss` of the flow sets it to the group in which a keeper commits where partitions start"
     if place.owner is Owner.CHECKPOINT and key.endswith("consumer.auto.offset.reset"):
         return "the connector must read offset syncs and checkpoints from the beginning"
     if place.of_pair and key in MUST_AGREE:

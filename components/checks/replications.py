@@ -5,8 +5,11 @@ from collections.abc import Collection, Iterator, Sequence
 from kafka_replication.components.contract.problems import Problem, warning
 from kafka_replication.components.contract.report import ACCEPTABLE, NOT_ACCEPTABLE
 from kafka_replication.components.flows.expansion import ExpandedFlow, expand
+from kafka_replication.components.flows.selections import each_source, source_key
+from kafka_replication.components.kafka.plugins import KAFKA_TRANSFORMS
 from kafka_replication.components.properties.definitions import nearest
 from kafka_replication.components.topology.clusters import Model
+from kafka_replication.components.topology.connectors import StartFrom
 from kafka_replication.components.topology.model import MirrorMaker2, MirrorSource, Topology
 
 _WAYS = (frozenset({"source", "target"}), frozenset({"between"}), frozenset({"sources", "target"}))
@@ -54,6 +57,35 @@ def _check_selections(name: str, replication: MirrorMaker2) -> Iterator[Problem]
                 f"Each of the sources has its own `{field.alias}`, so this one would have no effect.",
                 f"move `{field.alias}` to the entries of `sources` that it is meant for.",
             )
+
+
+_FILTER = f"{KAFKA_TRANSFORMS}Filter"
+
+
+def check_on_loss(flow: ExpandedFlow) -> Iterator[Problem]:
+    """A flow that stops at a gap replicates each partition from the start of its log, and drops no record."""
+    if flow.settings.on_loss is None:
+        return
+    stopping = "and `onLoss` is `stop`"
+    why = (
+        "Connect stores no offset for a dropped record. After a restart, the connector would stop where the source "
+        "has deleted nothing but such records."
+    )
+    if flow.settings.loop_guard:
+        what = f"`loopGuard` drops records that come from `{flow.settings.target}`, {stopping}"
+        yield Problem(flow.where("loopGuard"), "stop-not-possible", what, why, "remove `onLoss`, or `loopGuard`.")
+    for part, source in each_source(flow.settings):
+        for place, transforms in {"before": source.transforms.before, "after": source.transforms.after}.items():
+            for name, transform in transforms.items():
+                if transform.type == _FILTER or not transform.type.startswith(KAFKA_TRANSFORMS):
+                    where = flow.where(source_key(flow.settings, part, f"transforms.{place}.{name}"))
+                    what = f"`{name}` {'drops' if transform.type == _FILTER else 'may drop'} records, {stopping}"
+                    yield Problem(where, "stop-not-possible", what, why, "remove `onLoss`, or the transform.")
+        if source.start_from is StartFrom.LATEST:
+            where = flow.where(source_key(flow.settings, part, "startFrom"))
+            what = f"`startFrom` is `latest`, {stopping}"
+            why_earliest = "With `latest`, the connector passes over what is in a topic when it first reads it."
+            yield Problem(where, "stop-not-possible", what, why_earliest, "remove `startFrom`, or `onLoss`.")
 
 
 _LIST = "validation.accept"

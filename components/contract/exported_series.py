@@ -96,6 +96,10 @@ LOST_OFFSETS = ExportedSeries(
     "Offsets that the source has deleted before they crossed, at least; 0 again once the flow has passed over them.",
 )
 LOST_OFFSETS_AT_MOST = ExportedSeries("mirror_lost_offsets_at_most", "Upper bound of mirror_lost_offsets.")
+STOPPED_PARTITIONS = ExportedSeries(
+    "mirror_stopped_partitions",
+    "Partitions of which nothing crosses until somebody says where to continue; 0 without `onLoss: stop`.",
+)
 RECREATED_TOPICS = ExportedSeries(
     "mirror_recreated_topics",
     "Topics of the flow that the cluster created again since the newest published validation, or the exporter's start.",

@@ -283,7 +283,8 @@ class FlowParameters(DocumentPart):
     - `acls` and `connectors` are None if the document does not list any.
     - `connector_offsets_topic` is where the workers keep their connectors' offsets, on the target; None if the document
       does not say.
-    - `start_from` is where the connectors start in a partition that they have never replicated.
+    - `start_from` is where the connectors start in a partition that they have never replicated. `starts_group` is the
+      group on the source whose offsets say so if the connectors stop at a gap; not written if they pass over it.
     - `topic_sync` is None if the document does not say what the connectors copy besides records.
     - `accepted` are findings that do not prevent a pass; not written while empty.
     """
@@ -295,6 +296,7 @@ class FlowParameters(DocumentPart):
     digest: Name
     policy: Policy
     start_from: Literal["earliest", "latest"] = "earliest"
+    starts_group: Annotated[Name | None, Field(exclude_if=operator.not_)] = None
     separator: Name = "."
     source: ClusterParameters
     target: ClusterParameters

@@ -53,6 +53,13 @@ def group_id(workers: str, flow: Flow) -> str:
     return flow.connect.group_id or f"mirror-{workers}"
 
 
+def starts_group(flow_name: str) -> str:
+    """Group on the source whose offsets say where each partition starts under `onLoss: stop`. By its name, MirrorMaker
+    translates it nowhere (`groups.exclude`).
+    """
+    return f"__mm2-starts.{flow_name}"
+
+
 def storage_topic_name(workers: str, flow: Flow, role: StorageRole) -> str:
     """Storage topic of the Connect cluster; no flow replicates a topic with a derived name (`STORAGE_TOPICS`)."""
     return getattr(flow.connect.storage_topics, role) or f"mirror-{workers}-{role}-internal"

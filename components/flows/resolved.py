@@ -203,7 +203,7 @@ _ENVIRONMENT: Mapping[str, Any] = {
 _ADDED = {
     *("converters", "transforms", "topics_exclude", "start_from", "offset_syncs"),
     *("plugin_version", "policy_class", "topic_filter_class", "group_filter_class"),
-    "default_groups_exclude",
+    *("default_groups_exclude", "on_loss"),
 }
 
 

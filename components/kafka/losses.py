@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from kafka_replication.components.kafka.connectors import BEHIND_SECONDS
 from kafka_replication.components.kafka.mirror_records import OffsetSync
-from kafka_replication.components.kafka.positions import TopicPartition
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
 from kafka_replication.components.kafka.record_identity import NO_TIMESTAMP
 from kafka_replication.components.kafka.topic_sync import TopicSetting
 
@@ -91,6 +91,29 @@ def passed_over(earlier: OffsetSync, newest: OffsetSync, source_start: int, rete
     deleted = min(source_start, newest.upstream) - earlier.upstream - 1
     least = min(newest.upstream - earlier.upstream - copies, deleted)
     return Gap(least, deleted) if retention.lasts and copies > 0 and least > 0 else None
+
+
+class Stop(NamedTuple):
+    """The `position` of a connector that does not pass over a gap, and the source's log, which lacks that offset. If it
+    is not `certain`, the connector may have crossed more than it has stored yet.
+    """
+
+    position: int
+    log: OffsetRange
+    certain: bool
+
+
+def stops(
+    positions: Mapping[TopicPartition, int],
+    logs: Mapping[TopicPartition, OffsetRange],
+    gaps: Mapping[TopicPartition, Gap],
+) -> dict[TopicPartition, Stop]:
+    """Return where connectors have stopped: before the start of a log, or after the end of one that was replaced."""
+    return {
+        partition: Stop(position, log, position > log.end or (partition in gaps and gaps[partition].at_least > 0))
+        for partition, log in logs.items()
+        if (position := positions.get(partition, log.start)) < log.start or position > log.end
+    }
 
 
 class Replaced(NamedTuple):

@@ -11,6 +11,7 @@ from kafka_replication.components.flows.naming import (
     group_id,
     offset_syncs_topic_name,
     replication_policy,
+    starts_group,
     storage_topic_name,
 )
 from kafka_replication.components.flows.resolved import ResolvedFlow, resolve_flows
@@ -181,6 +182,9 @@ def _source_connector(flow: ResolvedFlow, source: _User, target: _User) -> Itera
         else:
             yield source.topic(topic, "READ", "DESCRIBE_CONFIGS")
             yield target.topic(policy.remote(topic), *remote)
+    if settings.on_loss is not None:
+        # Its consumer reads the group's offsets, and with this login the keeper commits them.
+        yield source.may("group", starts_group(flow.name), "READ")
     if settings.sync_topic_acls:
         # Source: MirrorSourceConnector.listTopicAclBindings and updateTopicAcls.
         yield source.may("cluster", CLUSTER_NAME, "DESCRIBE")

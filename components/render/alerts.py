@@ -118,6 +118,7 @@ def _values(flow: ResolvedFlow, flows: Sequence[ResolvedFlow], stack: str) -> di
         "flow": of_flow,
         "translating_flow": of_flow if translating else None,
         "unchanged_flow": of_flow if unchanged else None,
+        "stopping_flow": of_flow if settings.on_loss is not None else None,
         "heartbeats_topic": replication_policy(settings).remote(HEARTBEATS_TOPIC) if heartbeats else None,
         "silence": f"{silence}s",
         "silence_seconds": silence,

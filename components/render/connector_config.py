@@ -12,7 +12,7 @@ from operator import attrgetter
 from pydantic.alias_generators import to_snake
 
 from kafka_replication.components.flows.expansion import ExpandedFlow, FlowShape
-from kafka_replication.components.flows.naming import policy_class
+from kafka_replication.components.flows.naming import policy_class, starts_group
 from kafka_replication.components.flows.resolved import ResolvedFlow
 from kafka_replication.components.flows.selections import (
     all_topics,
@@ -292,7 +292,11 @@ def _source(flow: ResolvedFlow, part: str) -> _Decisions:
     if not settings.replicate_heartbeats and chooses_heartbeats(flow.expanded.kafka):
         key = "connectors.sources" if flow.settings.replicate_heartbeats else "replicateHeartbeats"
         decisions["heartbeats.replication.enabled"] = (False, key)
-    if settings.start_from is StartFrom.LATEST:
+    if settings.on_loss is not None:
+        # Its consumer then resets nowhere. In partitions without an offset, the group's offsets decide instead.
+        decisions["source.consumer.auto.offset.reset"] = ("none", "onLoss")
+        decisions["source.consumer.group.id"] = (starts_group(flow.name), "onLoss")
+    elif settings.start_from is StartFrom.LATEST:
         # A task seeks only in partitions that have an offset; in the others, its consumer's reset policy decides.
         decisions["source.consumer.auto.offset.reset"] = (settings.start_from.value, "startFrom")
     if settings.exactly_once is ExactlyOnce.ENABLED:

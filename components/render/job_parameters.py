@@ -30,6 +30,7 @@ from kafka_replication.components.flows.naming import (
     offset_syncs_topic_name,
     replication_policy,
     secret_name,
+    starts_group,
     storage_topic_name,
     validation_secret_name,
 )
@@ -123,6 +124,7 @@ def flow_parameters(flow: ResolvedFlow) -> FlowParameters:
         digest=flow_digest(flow),
         policy=settings.policy,
         start_from="latest" if any(source.start_from is StartFrom.LATEST for source in sources) else "earliest",
+        starts_group=starts_group(flow.name) if settings.on_loss is not None else None,
         separator=settings.separator,
         source=_cluster(flow, "source"),
         target=_cluster(flow, "target"),

@@ -143,6 +143,10 @@ class Delivery(Model):
 class FromSourceToTarget(Delivery):
     """What kinds of replication with one direction have in common."""
 
+    on_loss: Literal["stop"] | None = optional(
+        "`stop`: where the source has deleted records that have not crossed, replicate no more of the partition, "
+        "instead of passing over them; needs `replicate keep`."
+    )
     topics_exclude: TopicsExclude = ()
     groups: Groups = ()
     groups_exclude: GroupsExclude = ()

@@ -58,6 +58,7 @@ _BY_WHO: Mapping[Who, Mapping[str, str]] = {
         "groups-stop": "tell the owners of the groups that they can no longer fail over, or keep them in `groups`",
         "may-skip-added": "make sure that these people may decide alone: the name that `--skip` records is not "
         "verified",
+        "loss-handling-changes": "keep `onLoss: stop`, or set alerts on what the source deletes too early",
         "namespace-deleted": "create the namespace outside this stack first, or keep `namespace.create` "
         "(`createNamespaces` of a pair). If its part or replication is gone, so is that key: move what others keep "
         "there to another namespace",

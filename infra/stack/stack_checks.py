@@ -11,7 +11,7 @@ from pathlib import Path
 from kafka_replication.components.checks import check_topology
 from kafka_replication.components.checks.clusters import check_addresses
 from kafka_replication.components.checks.replications import check_deployed
-from kafka_replication.components.contract.problems import CannotRunError, Problem, Severity, raise_errors
+from kafka_replication.components.contract.problems import CannotRunError, Problem, Severity, raise_errors, warning
 from kafka_replication.components.flows.expansion import expand
 from kafka_replication.components.flows.resolved import (
     config_keys,
@@ -41,7 +41,12 @@ from kafka_replication.infra.stack.settings import (
     regions_of_topology,
     stack_file,
 )
-from kafka_replication.infra.stack.validation_job import in_cluster_problems, spark_problems
+from kafka_replication.infra.stack.validation_job import (
+    WHERE,
+    in_cluster,
+    in_cluster_problems,
+    spark_problems,
+)
 from kafka_replication.infra.stack.yaml_files import placed, shown
 
 #: The keys of a stack file that Pulumi itself reads. Source: pulumi, sdk/go/common/workspace, ProjectStack.
@@ -172,7 +177,8 @@ def _check_stack(settings: StackSettings) -> Iterator[Problem]:
     yield from _stray_keys(settings)
     yield from _value_forms(settings)
     yield from spark_problems(settings.validation)
-    yield from in_cluster_problems(settings)
+    wrong = list(in_cluster_problems(settings))
+    yield from wrong or _check_keeper(settings)
     if settings.region is not None and settings.region not in regions:
         what = f"no cluster is in the region `{settings.region}`"
         why = f"The stack would deploy nothing. The regions are: {', '.join(regions)}."
@@ -241,6 +247,21 @@ def _value_forms(settings: StackSettings) -> Iterator[Problem]:
         elif (prefix, name) == (PROJECT, "local") and value_text(value) not in ("true", "false"):
             why = "Accepted: true, false. The stack would be deployed to a real cluster."
             yield Problem(where, "not-accepted", f"`local` is {value!r}", why, f'set `{key}: "true"`, or remove it.')
+
+
+def _check_keeper(settings: StackSettings) -> Iterator[Problem]:
+    """A stack whose flows stop at a gap runs a keeper, which says where partitions start."""
+    stopping = [flow for flow in _deployed(settings.topology, settings.region) if flow.on_loss is not None]
+    asked = in_cluster(settings.validation)
+    if stopping and (asked is None or not asked.keeps):
+        yield warning(
+            f"{WHERE}.inCluster.exporter.keep",
+            "keeper-not-declared",
+            f"`onLoss` of a flow from `{stopping[0].source}` is `stop`, and the stack runs no keeper",
+            "A partition that has never been replicated starts only once a keeper has committed where. Until then, the "
+            "task that it belongs to replicates nothing, not even other topics.",
+            "set `exporter: {keep: true}`; or remove `onLoss`; or let `replicate keep` always run elsewhere.",
+        )
 
 
 def check_configuration(settings: StackSettings) -> Iterator[Problem]:

@@ -174,6 +174,9 @@ _TROUBLES = {
     "retention overtook the flow half an hour ago": Trouble(
         {_of(series.LOST_OFFSETS): f"0x{_MINUTES - 40} 30 0x38"}, "MirrorRecordsLost", value="30"
     ),
+    "a connector stopped at a gap": Trouble(
+        {_of(series.STOPPED_PARTITIONS): _always(2)}, "MirrorStoppedAtGap", value="2"
+    ),
     "a topic was created again": Trouble(
         {_of(series.RECREATED_TOPICS): _always(1)}, "MirrorTopicRecreated", (("cluster", "useast"),), value="1"
     ),
@@ -269,7 +272,9 @@ def main() -> int:
 
 def _rules() -> dict[str, Any]:
     flow = a_flow(
-        connect={"metrics": {"type": "jmxPrometheusExporter"}}, objectives={"lagSeconds": 30, "readAgain": 1000}
+        onLoss="stop",
+        connect={"metrics": {"type": "jmxPrometheusExporter"}},
+        objectives={"lagSeconds": 30, "readAgain": 1000},
     )
     topology = parse_topology(a_topology(flow, monitoring={"namespace": "monitoring", "exporter": True}))
     (rules,) = (

@@ -30,8 +30,10 @@ from kafka_replication.components.contract.problems import CannotRunError
 from kafka_replication.components.contract.wording import agreeing, named, number
 from kafka_replication.components.kafka.log_ends import EndHistory, Ends
 from kafka_replication.components.kafka.positions import CommittedOffset, TopicPartition
+from kafka_replication.components.render.job_parameters import connector_login
 from kafka_replication.infra.operate.flow_access import FlowAccess
 from kafka_replication.infra.operate.keep.other_half import OtherHalf, syncs_of_other_half
+from kafka_replication.infra.operate.keep.starts import commit_starts
 from kafka_replication.infra.operate.status.facts import NoAnswer
 from kafka_replication.infra.stack.session import OpenStack
 
@@ -293,6 +295,8 @@ class StackKeeper:
 
     def _look_at_flow(self, opened: FlowAccess) -> Kept:
         flow, other = opened.parameters, None
+        if flow.starts_group is not None:
+            commit_starts(flow, opened.reader(connector_login(opened.flow, "source")), opened.writer("source").commit)
         if flow.guard is not None:
             syncs = syncs_of_other_half(opened)
             if isinstance(syncs, str):

@@ -18,7 +18,8 @@ Stored = Mapping[tuple[str, TopicPartition], int | None]
 class Known:
     """What the clusters hold for a flow at one moment. `source` is the alias of the source. `logs` are those of the
     partitions that the flow replicates, and `topics` all topics of the source. `connectors` names the source connector
-    of each topic. `stored` are the offsets that Connect has, by connector and partition.
+    of each topic. `stored` are the offsets that Connect has, by connector and partition. With `stop`, connectors
+    do not pass over a gap after that.
     """
 
     source: str
@@ -28,12 +29,16 @@ class Known:
     connectors: Mapping[str, str]
     stored: Stored
     syncs: Mapping[TopicPartition, SyncHistory]
+    stop: bool = False
 
     def stored_of(self, partition: TopicPartition) -> int | None:
         return self.stored.get((self.connectors[partition.topic], partition))
 
     def next_of(self, partition: TopicPartition) -> int:
-        return next_record(self.stored_of(partition), self.logs[partition], self.start_from)
+        stored = self.stored_of(partition)
+        if self.stop and stored is not None:
+            return stored + 1
+        return next_record(stored, self.logs[partition], self.start_from)
 
     def positions(self) -> dict[TopicPartition, int | str]:
         """Return where each partition continues: the offset of the next record, or `startFrom` if nothing is stored."""
@@ -42,12 +47,13 @@ class Known:
 
     def stays(self, partition: TopicPartition, then: int) -> bool:
         """Return whether the partition continues there without a change, wherever the log begins and ends by then."""
-        lasting = self._is_stored(partition) or (self.stored_of(partition) is None and self.start_from == "earliest")
+        begins = self.stored_of(partition) is None and self.start_from == "earliest" and not self.stop
+        lasting = self._is_stored(partition) or begins
         return lasting and then == self.next_of(partition)
 
     def _is_stored(self, partition: TopicPartition) -> bool:
         stored = self.stored_of(partition)
-        return stored is not None and is_within(stored, self.logs[partition])
+        return stored is not None and (self.stop or is_within(stored, self.logs[partition]))
 
 
 @dataclass(frozen=True)
@@ -136,7 +142,7 @@ def moves(
     problems: list[Problem] = []
     for entry in entries:
         for partition in _partitions(entry, known):
-            if known.stored_of(partition) is None and entry.offset == known.start_from:
+            if known.stored_of(partition) is None and entry.offset == known.start_from and not known.stop:
                 continue
             then = _then(entry, partition, known, at_time)
             if not can_resume_at(then, known.start_from):

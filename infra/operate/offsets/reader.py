@@ -54,7 +54,8 @@ class OffsetsReader:
             stored = self.stored()
             logs = source.logs(source.partitions(chosen), committed=parameters.exactly_once)
             syncs = read_syncs(parameters, self.opened.reader(side))
-        return Known(self.source, parameters.start_from, topics, logs, chosen, stored, syncs)
+        stop = parameters.starts_group is not None
+        return Known(self.source, parameters.start_from, topics, logs, chosen, stored, syncs, stop)
 
     def moves(self, file: OffsetsFile, known: Known) -> list[OffsetChange]:
         """Return what a file changes. Raises ReplicationError with everything wrong in it, and CannotRunError."""

@@ -166,6 +166,8 @@ def _of_losses(losses: LossesStatus, worst: int) -> Iterator[Sample]:
     yield series.NEAR_DELETION, (), losses.near
     yield series.LOST_OFFSETS, (), losses.at_least
     yield series.LOST_OFFSETS_AT_MOST, (), losses.at_most
+    stopped = sum(stop.certain for stop in losses.stopped)
+    yield series.STOPPED_PARTITIONS, (), stopped + len(losses.unstarted)
     for replaced in losses.replaced:
         yield series.RECREATED_TOPICS, (replaced.cluster,), len(replaced.recreated)
         yield series.CUT_PARTITIONS, (replaced.cluster,), len(replaced.cut)

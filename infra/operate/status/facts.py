@@ -7,7 +7,7 @@ from datetime import datetime
 from kafka_replication.components.contract.report import TopicIds, Verdict
 from kafka_replication.components.contract.temporary_states import TemporaryState
 from kafka_replication.components.kafka.connectors import ConnectorRole, Failure
-from kafka_replication.components.kafka.losses import Deletion, Gap, Replaced
+from kafka_replication.components.kafka.losses import Deletion, Gap, Replaced, Stop
 from kafka_replication.components.kafka.positions import TopicPartition
 
 
@@ -96,12 +96,14 @@ class Lag:
 @dataclass(frozen=True)
 class Losses:
     """When the source deletes what has not crossed, and what it has deleted already, by partition of the source; and
-    what was replaced, by cluster.
+    what was replaced, by cluster. `stopped` and `unstarted` are partitions of connectors that stop at a gap.
     """
 
     deletions: Mapping[TopicPartition, Deletion] = field(default_factory=dict)
     gaps: Mapping[TopicPartition, Gap] = field(default_factory=dict)
     replaced: Mapping[str, Replaced] = field(default_factory=dict)
+    stopped: Mapping[TopicPartition, Stop] = field(default_factory=dict)
+    unstarted: tuple[TopicPartition, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -87,6 +87,18 @@ class GapStatus(DocumentPart):
     at_most: int
 
 
+class StopStatus(DocumentPart):
+    """The offset at which the source connector has stopped, and those that the source's log has, from `start` to before
+    `end`. If not `certain`, it may have stored no later offset yet.
+    """
+
+    partition: str
+    position: int
+    start: int
+    end: int
+    certain: bool
+
+
 class ReplacedStatus(DocumentPart):
     """Topics of a cluster that were created again, and partitions whose log lost its end."""
 
@@ -97,7 +109,7 @@ class ReplacedStatus(DocumentPart):
 
 class LossesStatus(DocumentPart):
     """`near` counts the partitions near a deletion; `deletions` begins with the first ones to come, `gaps` with the
-    largest.
+    largest. `stopped` and `unstarted` name partitions of which nothing crosses until it is known where to continue.
     """
 
     near: int
@@ -106,6 +118,8 @@ class LossesStatus(DocumentPart):
     deletions: tuple[DeletionStatus, ...]
     gaps: tuple[GapStatus, ...]
     replaced: tuple[ReplacedStatus, ...] = ()
+    stopped: tuple[StopStatus, ...] = ()
+    unstarted: tuple[str, ...] = ()
 
 
 class GroupStatus(DocumentPart):
@@ -312,6 +326,12 @@ def _of_losses(flow: FlowParameters, facts: FlowFacts) -> Reasons:
     lost = [partition for partition, gap in sorted(facts.losses.gaps.items()) if gap.at_least]
     if lost:
         yield Kind.PROBLEM, f"{flow.source.alias} has deleted records of {named(lost)} that had not crossed"
+    stopped = [partition for partition, stop in sorted(facts.losses.stopped.items()) if stop.certain]
+    if stopped:
+        yield Kind.PROBLEM, f"the source connector has stopped at a gap in {named(stopped)}"
+    if facts.losses.unstarted:
+        where = named(facts.losses.unstarted)
+        yield Kind.PROBLEM, f"no keeper says where {where} starts, so tasks that replicate it replicate nothing"
     near = [partition for partition, at in sorted(facts.losses.deletions.items()) if at.near_ms <= facts.now_ms]
     if near:
         yield Kind.PROBLEM, f"{flow.source.alias} soon deletes records of {named(near)} that have not crossed"
@@ -431,6 +451,17 @@ def _losses(facts: FlowFacts, losses: Losses, listed: int | None) -> LossesStatu
             ReplacedStatus(cluster=alias, recreated=replaced.recreated, cut=tuple(map(str, replaced.cut)))
             for alias, replaced in losses.replaced.items()
         ),
+        stopped=tuple(
+            StopStatus(
+                partition=str(partition),
+                position=stop.position,
+                start=stop.log.start,
+                end=stop.log.end,
+                certain=stop.certain,
+            )
+            for partition, stop in sorted(losses.stopped.items())
+        ),
+        unstarted=tuple(map(str, losses.unstarted)),
     )
 
 

@@ -1,7 +1,7 @@
 """What Kafka reports about one flow: heartbeats, lag, and what its groups would read again. Only reads."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from kafka_replication.components.clients.reader import KafkaReader
 from kafka_replication.components.clients.streams import KafkaRecord
@@ -10,7 +10,16 @@ from kafka_replication.components.contract.parameters import FlowParameters
 from kafka_replication.components.contract.report import TopicIds
 from kafka_replication.components.flows.naming import storage_topic_name
 from kafka_replication.components.flows.resolved import ResolvedFlow
-from kafka_replication.components.kafka.losses import Gap, LogMemory, Replaced, Retention, deletion, gap, passed_over
+from kafka_replication.components.kafka.losses import (
+    Gap,
+    LogMemory,
+    Replaced,
+    Retention,
+    deletion,
+    gap,
+    passed_over,
+    stops,
+)
 from kafka_replication.components.kafka.mirror_records import (
     Checkpoints,
     OffsetSync,
@@ -51,10 +60,13 @@ class OnTarget:
 
 @dataclass(frozen=True)
 class OnSource:
-    """What the source holds for a flow: the logs of the partitions to replicate, and the groups' committed offsets."""
+    """What the source holds for a flow: the logs of the partitions to replicate, the groups' committed offsets, and
+    where a keeper lets connectors start that stop at a gap.
+    """
 
     logs: Mapping[TopicPartition, OffsetRange]
     committed: Mapping[str, Mapping[TopicPartition, int]]
+    starts: Mapping[TopicPartition, int] = field(default_factory=dict)
 
 
 def heartbeat_ms(flow: FlowParameters, target: KafkaReader) -> int | None:
@@ -104,14 +116,16 @@ def read_source(flow: ResolvedFlow, parameters: FlowParameters, source: KafkaRea
     """Ask the source for the logs to replicate, and for the groups' committed offsets on them."""
     topics = frozenset(parameters.replicated(source.topics()))
     logs = source.logs(source.partitions(topics), committed=_committed_only(flow))
+    group = parameters.starts_group
+    starts = {} if group is None else source.committed([group]).get(group, {})
     if not parameters.checkpoints.enabled:
-        return OnSource(logs, {})
+        return OnSource(logs, {}, starts)
     committed = source.committed(_selected_groups(parameters, source))
     ours = {
         group: {partition: offset for partition, offset in offsets.items() if partition in logs}
         for group, offsets in committed.items()
     }
-    return OnSource(logs, {group: offsets for group, offsets in ours.items() if offsets})
+    return OnSource(logs, {group: offsets for group, offsets in ours.items() if offsets}, starts)
 
 
 def _selected_groups(parameters: FlowParameters, cluster: KafkaReader) -> list[str]:
@@ -176,12 +190,15 @@ def losses(
         return passed_over(before[partition], newest[partition], start, kept)
 
     deletions = {partition: deletion(at_ms, retention[partition.topic]) for partition, at_ms in oldest.items()}
-    gaps = {partition: gap_of(partition) for partition in {*passed, *before}}
+    found_gaps = {partition: gap_of(partition) for partition in {*passed, *before}}
+    gaps = {partition: found for partition, found in found_gaps.items() if found is not None}
     memory.syncs = newest
-    return Losses(
-        {partition: found for partition, found in deletions.items() if found is not None},
-        {partition: found for partition, found in gaps.items() if found is not None},
-    )
+    losing = Losses({partition: found for partition, found in deletions.items() if found is not None}, gaps)
+    if parameters.starts_group is None:
+        return losing
+    positions = {**on_source.starts, **{partition: offset + 1 for partition, offset in on_target.offsets.items()}}
+    unstarted = tuple(sorted(on_source.logs.keys() - positions.keys()))
+    return replace(losing, stopped=stops(positions, on_source.logs, gaps), unstarted=unstarted)
 
 
 def _newest(syncs: Syncs) -> dict[TopicPartition, OffsetSync]:

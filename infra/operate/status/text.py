@@ -16,6 +16,7 @@ from kafka_replication.infra.operate.status.flow_status import (
     GroupsStatus,
     Kind,
     StatusDocument,
+    StopStatus,
     duration,
 )
 from kafka_replication.infra.review.reports import print_fact
@@ -44,7 +45,7 @@ def print_status(document: StatusDocument, console: Console) -> None:
         if not stack.flows:
             console.print(f"{escape(stack.stack)}: no flow ends in this stack's region")
         for flow in stack.flows:
-            lines = ((f"{fact.title:<{_WIDTH}} ", fact.text, fact.color) for fact in flow_lines(flow))
+            lines = ((f"{fact.title:<{_WIDTH}} ", fact.text, fact.color) for fact in flow_lines(stack.stack, flow))
             route = f" {flow.source} -> {flow.target} ({flow.shape})"
             print_flow(console, f"{stack.stack} {flow.name}", route, lines)
 
@@ -59,14 +60,14 @@ def print_flow(console: Console, flow: str, route: str, lines: Iterable[tuple[st
         print_fact(console, f"{escape(before)}{title}{shown}", 2 if console.is_terminal else 0)
 
 
-def flow_lines(flow: FlowStatus) -> Iterator[Fact]:
+def flow_lines(stack: str, flow: FlowStatus) -> Iterator[Fact]:
     """Yield every fact about a flow. The first line says whether it could fail over."""
     yield from _failover(flow)
     yield from _logins(flow)
     yield from _connectors(flow)
     yield _heartbeat(flow)
     yield from _lag(flow)
-    yield from _losses(flow)
+    yield from _losses(stack, flow)
     yield from _groups(flow)
     if flow.kept_seconds is not None:
         text = f"the positions for a disaster are {duration(flow.kept_seconds)} old"
@@ -149,7 +150,7 @@ def _lag(flow: FlowStatus) -> Iterator[Fact]:
     yield Fact("lag", f"at most {number(lag.records, 'record')} {where}{age}; {most}")
 
 
-def _losses(flow: FlowStatus) -> Iterator[Fact]:
+def _losses(stack: str, flow: FlowStatus) -> Iterator[Fact]:
     """Report only what is near, or has happened."""
     if flow.losses is None:
         if flow.lag is not None:
@@ -164,6 +165,21 @@ def _losses(flow: FlowStatus) -> Iterator[Fact]:
         some = f"{gap.at_least} to {gap.at_most}" if gap.at_least < gap.at_most else f"{gap.at_most}"
         text = f"{flow.source} has deleted {some} offsets of {gap.partition} before they crossed"
         yield Fact("lost", text, "red" if gap.at_least else "yellow")
+    for stop in flow.losses.stopped:
+        has = "has stopped" if stop.certain else "may have stopped"
+        holds = f"offsets {stop.start} to {stop.end - 1}" if stop.end > stop.start else "no records"
+        text = f"the source connector {has} at offset {stop.position} of {stop.partition}, of which {flow.source} holds"
+        then = f"to continue with what is there: {_continue(stack, flow.name, stop)}"
+        yield Fact("stopped", f"{text} {holds}; {then}", "red")
+    if flow.losses.unstarted:
+        text = f"nothing says where {', '.join(flow.losses.unstarted)} starts: run `replicate keep {stack}`"
+        yield Fact("stopped", text, "red")
+
+
+def _continue(stack: str, flow: str, stop: StopStatus) -> str:
+    topic, _, number = stop.partition.rpartition("-")
+    entry = f"[{{topic: {topic}, partition: {number}, offset: earliest}}]"
+    return f"echo '{entry}' > gap.yaml && replicate offsets {stack} {flow} set gap.yaml"
 
 
 def _groups(flow: FlowStatus) -> Iterator[Fact]:

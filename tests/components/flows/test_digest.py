@@ -120,6 +120,7 @@ def test_addresses_and_credentials_are_not_in_the_digest(cluster: dict[str, Any]
         ("flow", {"syncTopicAcls": True}),
         ("flow", {"exactlyOnce": "preparing"}),
         ("flow", {"startFrom": "latest"}),
+        ("flow", {"onLoss": "stop"}),
         ("flow", {"tuning": {"preset": "latency"}}),
         ("flow", {"offsetSyncs": {"lagMax": 0}}),
         ("flow", {"intervals": {"refreshTopicsSeconds": 1}}),

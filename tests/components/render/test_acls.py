@@ -69,6 +69,11 @@ def difference(**overrides: Any) -> tuple[set[Acl], set[Acl]]:
     return other - usual, usual - other
 
 
+def test_a_flow_that_stops_at_a_gap_may_also_commit_where_its_partitions_start() -> None:
+    added = set(flow_acls(a_resolved_flow(onLoss="stop"))) - set(flow_acls(a_resolved_flow()))
+    assert added == {Acl("useast", USER, "group", "literal", "__mm2-starts.orders", ("READ",))}
+
+
 def test_only_a_flow_that_syncs_topic_acls_needs_rights_on_the_cluster_resource() -> None:
     """As in Kafka's testNoBrokerAclAuthorizer and testAclFiltering: without ACL sync these rights are not needed."""
     assert difference(syncTopicAcls=True) == (

@@ -119,6 +119,14 @@ def test_start_from_latest_sets_auto_offset_reset_of_the_source_consumer_only() 
     assert "source.consumer.auto.offset.reset" not in connector_config(a_resolved_flow(), "source")
 
 
+def test_a_flow_that_stops_at_a_gap_resets_nowhere_and_starts_where_its_group_says() -> None:
+    changed = connector_config(a_resolved_flow(onLoss="stop"), "source").items()
+    assert dict(changed - connector_config(a_resolved_flow(), "source").items()) == {
+        "source.consumer.auto.offset.reset": "none",
+        "source.consumer.group.id": "__mm2-starts.orders",
+    }
+
+
 def test_topic_acl_sync_follows_the_flows_setting() -> None:
     assert connector_config(a_resolved_flow(), "source")["sync.topic.acls.enabled"] is False
     assert connector_config(a_resolved_flow(syncTopicAcls=True), "source")["sync.topic.acls.enabled"] is True

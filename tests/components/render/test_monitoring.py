@@ -171,6 +171,11 @@ DROPS = {"after": {"drop": {"type": "org.apache.kafka.connect.transforms.Filter"
             id="records may be dropped",
         ),
         pytest.param({"connectors": {"source": {"state": "paused"}}}, LOSSES, id="paused on purpose"),
+        pytest.param(
+            {"onLoss": "stop", "connectors": {"source": {"state": "paused"}}},
+            {*LOSSES, "MirrorStoppedAtGap"},
+            id="stops at a gap",
+        ),
     ],
 )
 def test_the_exporter_adds_only_alerts_that_can_resolve(flow: dict[str, Any], names: set[str]) -> None:

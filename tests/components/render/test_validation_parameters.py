@@ -57,6 +57,8 @@ def test_the_flows_internal_topics_are_named_as_its_policy_names_them() -> None:
 def test_the_document_says_where_a_flow_starts() -> None:
     assert flow_parameters(a_resolved_flow()).document()["startFrom"] == "earliest"
     assert flow_parameters(a_resolved_flow(startFrom="latest")).document()["startFrom"] == "latest"
+    assert "startsGroup" not in flow_parameters(a_resolved_flow()).document()
+    assert flow_parameters(a_resolved_flow(onLoss="stop")).document()["startsGroup"] == "__mm2-starts.orders"
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def seen(deployed: Deployed, expected: Callable[[FlowStatus], bool]) -> FlowStat
     def probe() -> FlowStatus:
         status = orders(deployed)
         if not expected(status):
-            raise NotYetError("\n".join(f"{fact.title} {fact.text}" for fact in flow_lines(status)))
+            raise NotYetError("\n".join(f"{fact.title} {fact.text}" for fact in flow_lines("local", status)))
         return status
 
     return wait_for("a status as expected", probe, ARRIVAL_SECONDS)

@@ -264,3 +264,12 @@ def test_a_user_can_continue_their_own_interrupted_call() -> None:
     body = a_connector(SOURCE, left)
     assert interrupted(SOURCE, body)
     refuse(a_request("stopped", by=f"ann{PURPOSE}"), [SOURCE], {SOURCE.resource: body})
+
+
+def test_a_connector_that_stopped_at_a_gap_continues_at_the_first_record_only_if_that_is_stored() -> None:
+    """Without an offset in Connect it would begin at the offset of its group, which the source has deleted, too."""
+    logs = {ZERO: OffsetRange(50, 100), ONE: OffsetRange(20, 50), STOCK: OffsetRange(0, 0)}
+    entry = read("- {topic: orders, offset: earliest}")
+    changes, problems = moves(entry, known(stop=True, logs=logs), lambda *_: 0)
+    assert not problems
+    assert [(change.now, change.then, change.stored) for change in changes] == [(42, 50, 49), (20, 20, 19)]

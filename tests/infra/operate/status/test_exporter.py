@@ -18,6 +18,7 @@ from kafka_replication.infra.operate.status.flow_status import (
     Reason,
     ReplacedStatus,
     StatusDocument,
+    StopStatus,
     VerdictStatus,
 )
 from kafka_replication.infra.review.comparison import Drift
@@ -82,6 +83,8 @@ LOSING = some_losses(
     replaced=[ReplacedStatus(cluster="useast", recreated=("orders",), cut=("a-b-1", "a-b-2"))],
     at_least=30,
     at_most=45,
+    stopped=[StopStatus(partition=name, position=1, start=2, end=9, certain=name != "c-0") for name in ("b-0", "c-0")],
+    unstarted=("a-b-0", "a-b-3"),
     deletions=[
         DeletionStatus(partition="orders-0", seconds=40, near=True),
         DeletionStatus(partition="a-b-12", seconds=900, near=False),
@@ -150,6 +153,7 @@ def test_every_known_fact_about_a_flow_has_a_series() -> None:
         "mirror_cut_partitions useast": 2,
         "mirror_lost_offsets": 30,
         "mirror_lost_offsets_at_most": 45,
+        "mirror_stopped_partitions": 3,
         "mirror_groups": 2,
         "mirror_read_again_records": 3,
         "mirror_groups_without_position": 1,
@@ -192,7 +196,10 @@ def test_every_series_about_a_flow_carries_the_labels_of_the_flow() -> None:
         (
             {"losses": None},
             "losses",
-            ("mirror_partitions_near", "mirror_partition_deletion", "mirror_lost", "mirror_recreated", "mirror_cut"),
+            (
+                *("mirror_partitions_near", "mirror_partition_deletion", "mirror_lost", "mirror_stopped"),
+                *("mirror_recreated", "mirror_cut"),
+            ),
         ),
         ({"logins": (NOT_TRIED,)}, "logins", ("mirror_login", "mirror_certificate")),
         ({"read_again": None}, "readAgain", ("mirror_read", "mirror_group", "mirror_other_groups")),
@@ -259,7 +266,7 @@ def test_the_number_of_series_does_not_grow_with_partitions_and_groups(many: int
     partitions = [behind(f"orders-{number}", number, number / 10) for number in range(many)]
     groups = [GroupStatus(name=f"checkout-{number}", records=number) for number in range(many)]
     found = series_of(a_status(lag=a_lag(partitions, of=many), read_again=some_groups(*groups)), worst=20)
-    assert len(found) == 4 * 20 + 41
+    assert len(found) == 4 * 20 + 42
     for total, one, others in (
         ("mirror_lag_records", "mirror_partition_lag_records ", "mirror_other_partitions_lag_records"),
         ("mirror_read_again_records", "mirror_group_read_again_records ", "mirror_other_groups_read_again_records"),

@@ -12,8 +12,8 @@ from kafka_replication.components.contract.parameters import FlowParameters
 from kafka_replication.components.contract.report import Verdict
 from kafka_replication.components.contract.temporary_states import TemporaryState
 from kafka_replication.components.kafka.connectors import Failure
-from kafka_replication.components.kafka.losses import Deletion, Gap, Replaced
-from kafka_replication.components.kafka.positions import TopicPartition
+from kafka_replication.components.kafka.losses import Deletion, Gap, Replaced, Stop
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
 from kafka_replication.components.render.acls import flows_without_addresses
 from kafka_replication.components.render.job_parameters import flow_parameters
 from kafka_replication.components.topology.parsing import parse_topology
@@ -314,6 +314,42 @@ def test_what_retention_deletes_before_it_crosses_has_a_line(losses: Losses | No
     ]
     lines = [each for each in lines if not each.startswith("prod orders failover")]
     assert lines == ([] if line is None else [f"prod orders {line}"])
+
+
+STOPPED = "stopped at offset 30 of orders-0, of which useast holds"
+GAP_REMEDY = (
+    "to continue with what is there: echo '[{topic: orders, partition: 0, offset: earliest}]' > gap.yaml && "
+    "replicate offsets prod orders set gap.yaml"
+)
+
+
+@pytest.mark.parametrize(
+    ("losses", "why", "line"),
+    [
+        pytest.param(
+            Losses(stopped={ORDERS: Stop(30, OffsetRange(80, 100), certain=True)}),
+            "the source connector has stopped at a gap in orders-0",
+            f"the source connector has {STOPPED} offsets 80 to 99; {GAP_REMEDY}",
+            id="at a gap",
+        ),
+        pytest.param(
+            Losses(stopped={ORDERS: Stop(30, OffsetRange(80, 80), certain=False)}),
+            None,
+            f"the source connector may have {STOPPED} no records; {GAP_REMEDY}",
+            id="perhaps",
+        ),
+        pytest.param(
+            Losses(unstarted=(ORDERS,)),
+            "no keeper says where orders-0 starts, so tasks that replicate it replicate nothing",
+            "nothing says where orders-0 starts: run `replicate keep prod`",
+            id="without a keeper",
+        ),
+    ],
+)  # fmt: skip
+def test_a_flow_that_stops_at_a_gap_says_how_to_continue(losses: Losses, why: str | None, line: str) -> None:
+    found = facts(losses=losses)
+    assert reasons(found) == ([] if why is None else [("problem", why)])
+    assert f"prod orders stopped    {line}\n" in printed(flow_status(FLOW, found))
 
 
 def test_a_loss_that_is_not_certain_prevents_no_failover() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from kafka_replication.components.clients.reader import KafkaReader
 from kafka_replication.components.contract.parameters import FlowParameters
-from kafka_replication.components.kafka.losses import Deletion, Gap, LogMemory, Replaced
+from kafka_replication.components.kafka.losses import Deletion, Gap, LogMemory, Replaced, Stop
 from kafka_replication.components.kafka.mirror_records import Checkpoints, OffsetSync
 from kafka_replication.components.kafka.offset_syncs import SyncHistory
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
@@ -45,6 +45,7 @@ def losing(
     stored: dict[TopicPartition, int] | None = None,
     flow: FlowParameters = FLOW,
     memory: LogMemory | None = None,
+    starts: dict[TopicPartition, int] | None = None,
 ) -> tuple[Losses, set[str]]:
     """What is lost of two topics that begin at offset 80, where an offset sync says that `orders` had got to 50, and
     the topics that were asked about."""
@@ -54,7 +55,7 @@ def losing(
     found = losses(
         flow,
         {"source": cast(KafkaReader, source), "target": cast(KafkaReader, Target())},
-        OnSource(logs, {}),
+        OnSource(logs, {}, starts or {}),
         on_target,
         {ORDERS: SyncHistory((OffsetSync(49, 49),))},
         Lag(2, behind),
@@ -100,6 +101,15 @@ def test_what_a_flow_has_passed_over_since_an_earlier_look_is_counted() -> None:
 def test_deleted_records_of_a_flow_that_drops_some_may_be_those(change: dict[str, Any]) -> None:
     flow = FlowParameters.model_validate(FLOW.document() | change)
     assert losing(flow=flow) == (Losses(), set())
+
+
+def test_a_flow_that_stops_has_stopped_where_records_are_lost_and_begins_nothing_without_a_start() -> None:
+    flow = FLOW.model_copy(update={"starts_group": "starts"})
+    found, _ = losing(flow=flow, stored={ORDERS: 49})
+    gap, log = Gap(10, 30), OffsetRange(80, 100)
+    assert found == Losses(gaps={ORDERS: gap}, stopped={ORDERS: Stop(50, log, certain=True)}, unstarted=(BILLS,))
+    found, _ = losing(flow=flow, stored={ORDERS: 120}, starts={BILLS: 60})
+    assert found == Losses(stopped={ORDERS: Stop(121, log, certain=True), BILLS: Stop(60, log, certain=False)})
 
 
 class WithIds:

@@ -1,0 +1,34 @@
+"""Commits where the partitions of a flow start whose source connectors stop at a gap (`onLoss: stop`).
+
+The consumer of such a connector resets nowhere. Where Connect has stored no offset, it asks for the one of its group,
+and until there is one, each poll of its task fails, also for other partitions. Source: MirrorSourceTask.poll,
+initializeConsumer; NoOffsetForPartitionException.
+"""
+
+from collections.abc import Callable, Mapping
+
+from kafka_replication.components.clients.reader import KafkaReader
+from kafka_replication.components.contract.parameters import FlowParameters
+from kafka_replication.components.kafka.positions import CommittedOffset, TopicPartition
+from kafka_replication.components.kafka.replication_policy import clusters_passed, is_heartbeat_topic
+
+
+def commit_starts(
+    flow: FlowParameters, source: KafkaReader, commit: Callable[[str, Mapping[TopicPartition, CommittedOffset]], None]
+) -> None:
+    """Commit the start of the log for each partition without an offset in the group, also if it has just expired.
+
+    `source` sees what the connectors see. Heartbeats that come from the target do not go back there. Source:
+    MirrorSourceConnector.shouldReplicateTopic, isCycle.
+    """
+    group, separator, topics = flow.starts_group or "", flow.separator, source.topics()
+    heartbeats = (
+        topic
+        for topic in topics
+        if is_heartbeat_topic(topic, separator) and flow.target.alias not in clusters_passed(topic, separator)
+    )
+    partitions = source.partitions({*flow.replicated(topics), *heartbeats})
+    known = source.committed([group]).get(group, {})
+    starts = source.logs(partition for partition in partitions if partition not in known)
+    if starts:
+        commit(group, {partition: CommittedOffset(log.start) for partition, log in starts.items()})

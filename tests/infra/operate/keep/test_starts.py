@@ -1,0 +1,39 @@
+"""What a keeper commits for connectors that stop at a gap."""
+
+from collections.abc import Mapping
+
+from kafka_replication.components.kafka.positions import CommittedOffset, TopicPartition
+from kafka_replication.components.render.job_parameters import flow_parameters
+from kafka_replication.infra.operate.keep.starts import commit_starts
+from tests.builders import a_resolved_flow
+from tests.components.clients.brokers import Cluster, Reader
+
+FLOW = flow_parameters(a_resolved_flow(onLoss="stop", topics=["orders", "payments-.*"]))
+GROUP = "__mm2-starts.orders"
+
+
+def committed(source: Cluster) -> dict[str, dict[TopicPartition, CommittedOffset]]:
+    """What one look commits, by group; it is committed in the cluster, too."""
+    found = {}
+
+    def commit(group: str, offsets: Mapping[TopicPartition, CommittedOffset]) -> None:
+        found[group] = dict(offsets)
+        source.commit(group, {partition: offset.offset for partition, offset in offsets.items()})
+
+    commit_starts(FLOW, Reader("useast", source.config), commit)
+    return found
+
+
+def test_every_partition_without_a_start_gets_one_also_of_heartbeats_that_cross() -> None:
+    """A task that has one partition without a start replicates nothing of any other."""
+    source, numbers = Cluster(), range(4)
+    for topic in ("orders", "other", "heartbeats", "eu.heartbeats", "uswest.heartbeats"):
+        source.hold(topic, [(0, "")])
+    topics = ("eu.heartbeats", "heartbeats", "orders")
+    starts = {TopicPartition(topic, number): CommittedOffset(0) for topic in topics for number in numbers}
+    assert committed(source) == {GROUP: starts}
+    source.hold("payments-eu", [(0, "")])
+    source.hold("orders", [(1, "")])
+    starts = {TopicPartition("payments-eu", number): CommittedOffset(0) for number in numbers}
+    assert committed(source) == {GROUP: starts}
+    assert committed(source) == {}
