@@ -78,6 +78,7 @@ def test_a_wheel_without_a_file_of_the_packages_is_refused(name: str) -> None:
     assert found.startswith(f"{name}: the wheel lacks it.")
 
 
+@pytest.mark.process
 def test_every_committed_file_that_a_package_needs_is_listed_as_package_data() -> None:
     files = packaged(git("ls-files").decode().splitlines())
     table = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]
