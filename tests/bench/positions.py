@@ -1,4 +1,5 @@
 """`make bench`: the cost of exact positions: 1,000 groups in each of 100 partitions, and half of both, on two brokers.
+And of a plan after a disaster for as many groups, from what a keeper and MirrorMaker have written.
 
 The brokers are librdkafka's, in other processes, so time and memory are only those of reading and comparing.
 Nothing is asserted about time.
@@ -7,15 +8,29 @@ Nothing is asserted about time.
 import multiprocessing
 import random
 import resource
+import struct
 import time
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
+from typing import Any
 
 from kafka_replication.components.clients.login import ClientConfig
 from kafka_replication.components.clients.reader import KafkaReader
+from kafka_replication.components.clients.streams import KafkaRecord
+from kafka_replication.components.contract.kept_positions import (
+    KeptPosition,
+    Look,
+    PositionKey,
+    look_record,
+    position_record,
+    positions_topic,
+)
+from kafka_replication.components.contract.parameters import FlowParameters
 from kafka_replication.components.kafka.exact_positions import PartitionPositions
-from kafka_replication.components.kafka.positions import TopicPartition
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
 from kafka_replication.components.render.job_parameters import flow_parameters
+from kafka_replication.infra.operate.move.disaster import Silence, consumed_topics, disaster_plan, read_target
 from kafka_replication.infra.operate.move.positions import read_positions
 from tests.builders import a_resolved_flow
 from tests.components.clients.brokers import Cluster
@@ -54,6 +69,75 @@ def main() -> None:
             f"{whole.records / cost.records:.2f} times the records and {whole.peak_mib / cost.peak_mib:.2f} times the "
             "memory"
         )
+    print(f"{GROUPS} groups in {PARTITIONS} partitions after a disaster: {_after_disaster():.1f} s of processor time")
+
+
+class Lost(KafkaReader):
+    """The target of a lost source. Every group stands in every partition."""
+
+    def __init__(self, flow: FlowParameters) -> None:
+        self.flow, self.names = flow, [f"checkout-{number}" for number in range(GROUPS)]
+        self.remote = [TopicPartition("useast.orders", number) for number in range(PARTITIONS)]
+        places = [(group, partition) for group in self.names for partition in self.remote]
+        self.held: dict[str, list[KafkaRecord]] = {
+            flow.checkpoints.topic: [_record(at, *checkpoint_record(*place)) for at, place in enumerate(places)],
+            positions_topic(flow.name): [
+                *(_record(at, *kept_record(flow.name, *place)) for at, place in enumerate(places)),
+                _record(len(places), *look_record(flow.name, Look(at_ms=1_000, checkpoints=len(places)))),
+            ],
+        }
+
+    def topics(self) -> dict[str, int]:
+        return {"useast.orders": PARTITIONS}
+
+    def logs(
+        self,
+        partitions: Iterable[TopicPartition],
+        *,
+        committed: bool = False,  # noqa: ARG002
+    ) -> dict[TopicPartition, OffsetRange]:
+        return dict.fromkeys(partitions, OffsetRange(0, RECORDS))
+
+    def records(self, topic: str, *, newest: int | None = None) -> list[KafkaRecord]:  # noqa: ARG002
+        return self.held.get(topic, [])
+
+    def topic_ids(self, topics: Iterable[str]) -> dict[str, str]:
+        return dict.fromkeys(topics, "id")
+
+    def groups(self) -> list[str]:
+        return self.names
+
+    def members(self, groups: Iterable[str]) -> dict[str, int]:
+        return dict.fromkeys(groups, 0)
+
+    def committed(self, groups: Iterable[str]) -> dict[str, dict[TopicPartition, int]]:
+        return {group: {} for group in groups}
+
+    def read(self, *_: Any, **__: Any) -> Iterator[KafkaRecord]:
+        return iter(())
+
+
+def _record(at: int, key: bytes, value: bytes | None) -> KafkaRecord:
+    return KafkaRecord(TopicPartition("topic", 0), at, FIRST_MS + at, key, value, ())
+
+
+def checkpoint_record(group: str, remote: TopicPartition) -> tuple[bytes, bytes]:
+    key = b"".join(struct.pack(">h", len(text)) + text.encode() for text in (group, remote.topic))
+    return key + struct.pack(">i", remote.partition), struct.pack(">hqqh", 0, RECORDS // 2, RECORDS // 2, 0)
+
+
+def kept_record(flow: str, group: str, remote: TopicPartition) -> tuple[bytes, bytes | None]:
+    at = KeptPosition(RECORDS - 1, RECORDS - 9, "id", RECORDS - 2)
+    return position_record(flow, PositionKey(group, TopicPartition("orders", remote.partition)), at)
+
+
+def _after_disaster() -> float:
+    flow = flow_parameters(a_resolved_flow())
+    target, worked = Lost(flow), time.process_time()
+    facts = read_target(flow, target, (), Silence("it is lost"), None, 2 * FIRST_MS, "none")
+    assert len(disaster_plan(flow, facts).positions) == GROUPS * PARTITIONS
+    consumed_topics(flow, facts)
+    return time.process_time() - worked
 
 
 def _alone(groups: int, partitions: int) -> Cost:
