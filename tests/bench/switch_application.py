@@ -1,8 +1,13 @@
-"""What a pod of tests/bench/switch.py runs. It imports hardly anything, because ten of them start at once."""
+"""What a pod of tests/bench/switch.py runs. It imports hardly anything, because ten of them start at once.
+
+As a program it is a command of a switch file: it stops or starts a consumer, or says whether that runs on the target.
+"""
 
 import json
 import os
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 from threading import Event
@@ -50,3 +55,36 @@ def _consume(config: dict[str, Any], group: str, notes: Any, ended: Event) -> No
             notes.write(f"{time.time()} {place}\n")
             ended.wait(0.02)
     consumer.close()
+
+
+def hook() -> int:
+    """Do what a switch asks for; the file `running` in its folder has the consumer's process and address."""
+    step, address, place = os.environ["REPLICATE_STEP"], os.environ["REPLICATE_BOOTSTRAP"], Path("running")
+    process, _, where = place.read_text().partition(" ") if place.exists() else ("", "", "")
+    if step == "moved":
+        return int(where != address)
+    if step == "stop" and process:
+        _end(int(process))
+        place.unlink()
+    if step == "start" and not process:
+        own = json.loads(os.environ["HOOK"])
+        code = f"from tests.bench.switch_application import run; run('consumer', {own['group']!r}, {own['log']!r})"
+        started = subprocess.Popen(
+            [sys.executable, "-c", code],
+            env={**os.environ, "CLIENT": json.dumps(own["clients"][address])},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        place.write_text(f"{started.pid} {address}")
+    print(f"{step} {address}")
+    return 0
+
+
+def _end(process: int) -> None:
+    os.kill(process, signal.SIGTERM)
+    while Path(f"/proc/{process}").exists():
+        time.sleep(0.1)
+
+
+if __name__ == "__main__":
+    sys.exit(hook())
