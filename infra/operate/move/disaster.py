@@ -451,6 +451,11 @@ class DisasterFailover(Operation[GroupPlan]):
         self.facts = look_at_target(self.opened, self.call.groups)
         return disaster_plan(self.flow, self.facts)
 
+    def rights(self, plan: GroupPlan) -> Iterator[Precondition]:
+        yield from super().rights(plan)
+        value = f"not judged: it takes the ACLs of {self.flow.source.alias}, which the target does not have"
+        yield Precondition("ready", value, met=None)
+
     def carry_out(self, plan: GroupPlan) -> None:
         call, flow = self.call, self.flow
         with call.progress("failing over") as say:

@@ -5,9 +5,10 @@ Until the first offset is committed, everything is undone if the source moved.
 
 import contextlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cached_property
 from types import MappingProxyType
 
 from kafka_replication.components.clients.errors import NoAnswerError
@@ -30,6 +31,7 @@ from kafka_replication.infra.operate.move.facts import FailoverFacts, Group, Gro
 from kafka_replication.infra.operate.move.failover_plan import next_steps, only_waits, plan
 from kafka_replication.infra.operate.move.groups import FAILOVER, changed_meanwhile, expect_unchanged, read_groups
 from kafka_replication.infra.operate.move.positions import read_positions
+from kafka_replication.infra.operate.move.rights import applications_start
 from kafka_replication.infra.operate.move.run import POINT_OF_NO_RETURN, Operation, topics_of
 from kafka_replication.infra.operate.partition_logs import Say
 from kafka_replication.infra.operate.status.kubernetes_facts import connector_facts, verdict_facts
@@ -49,6 +51,14 @@ class Failover(Operation[GroupPlan]):
     @property
     def planned(self) -> bool:
         return self.call.mode is Mode.PLANNED
+
+    @cached_property
+    def applications(self) -> Precondition:
+        return applications_start(self.opened)
+
+    def rights(self, plan: GroupPlan) -> Iterator[Precondition]:
+        yield from super().rights(plan)
+        yield self.applications
 
     def look(self, say: Say) -> GroupPlan:
         call = self.call

@@ -3,13 +3,16 @@
 import shlex
 from collections.abc import Collection, Iterator, Sequence
 
+from kafka_replication.components.clients.errors import NoAnswerError
 from kafka_replication.components.contract.problems import CannotRunError
 from kafka_replication.components.contract.wording import named, number
 from kafka_replication.components.kafka.acls import CLUSTER_NAME, grant_options
-from kafka_replication.components.kafka.replication_policy import Side
+from kafka_replication.components.kafka.replication_policy import SIDES, Side
 from kafka_replication.components.topology.clusters import kafka_principal
 from kafka_replication.infra.operate.flow_access import FlowAccess
 from kafka_replication.infra.operate.move.facts import Precondition
+from kafka_replication.infra.operate.ready.look import look
+from kafka_replication.infra.operate.ready.readiness import summary
 
 
 def commit_rights(
@@ -39,6 +42,23 @@ def commit_rights(
         yield Precondition("rights", f"{value}: it needs Read on the groups and their topics", met=None)
     elif not missing.groups and not missing.topics:
         yield Precondition("rights", f"the connectors' user may commit for {number(len(groups), 'group')} on {alias}")
+
+
+def applications_start(opened: FlowAccess) -> Precondition:
+    """Say whether the applications can start on the target. It is no reason to refuse: a failover at night is better
+    than none, and the rest can be granted after it.
+    """
+    command = f"`replicate ready {opened.stack.name} {opened.flow.name}`"
+    try:
+        # Quotas cannot be asked for: with none on both sides, they are not compared.
+        found = look(opened, {side: {} for side in SIDES}).readiness
+    except NoAnswerError as error:
+        return Precondition("ready", f"not judged: {error}", met=None)
+    if found.missing:
+        return Precondition("ready", f"{summary(found)}; {command} prints what adds it", met=None)
+    if found.not_judged:
+        return Precondition("ready", f"not judged: {'; '.join(found.not_judged)}; see {command}", met=None)
+    return Precondition("ready", f"{summary(found)}, as far as ACLs, users and topic settings show")
 
 
 def lift_rights(opened: FlowAccess, side: Side) -> Iterator[Precondition]:

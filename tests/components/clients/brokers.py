@@ -1,15 +1,18 @@
 """Brokers that librdkafka runs in this process: they speak Kafka's protocol and keep 5 MB of each partition."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 
 from confluent_kafka import Consumer, Producer
 from confluent_kafka import TopicPartition as Place
 
+from kafka_replication.components.clients.errors import ClusterError
 from kafka_replication.components.clients.login import ClientConfig
 from kafka_replication.components.clients.reader import KafkaReader
 from kafka_replication.components.clients.writer import GroupWriter
+from kafka_replication.components.kafka.acls import AclEntry
 from kafka_replication.components.kafka.positions import CommittedOffset, TopicPartition
+from kafka_replication.components.kafka.topic_sync import TopicSetting
 
 #: The number of a record, and the name of its mark header; without a mark, the name is empty.
 NumberedRecord = tuple[int, str]
@@ -63,6 +66,19 @@ class Reader(KafkaReader):
 
     def other_groups(self) -> list[str]:
         return []
+
+    def every_acl(self) -> list[AclEntry]:
+        what = "no authorizer is configured"
+        raise ClusterError("authorizer-off", what, self.alias, "There are no ACLs.", "configure one.")
+
+    def scram_mechanisms(self) -> dict[str, frozenset[str]]:
+        return {}
+
+    def brokers_set(self, name: str) -> bool:  # noqa: ARG002
+        return False
+
+    def settings(self, topics: Collection[str]) -> dict[str, dict[str, TopicSetting]]:  # noqa: ARG002
+        return {}
 
     def commits(self, groups: Iterable[str]) -> dict[str, dict[TopicPartition, CommittedOffset]]:
         partitions = self.partitions(self.topics())

@@ -287,6 +287,7 @@ def test_the_readme_shows_a_plan_as_it_is_printed() -> None:
     printed = StringIO()
     shown_plan = plan(FLOW, Mode.PLANNED, looked(connectors=found), NOW_MS)
     rights = Precondition("rights", "the connectors' user may commit for 1 group on uswest")
-    shown_plan = replace(shown_plan, preconditions=(*shown_plan.preconditions, rights))
+    ready = Precondition("ready", "2 applications can start on uswest, as far as ACLs, users and topic settings show")
+    shown_plan = replace(shown_plan, preconditions=(*shown_plan.preconditions, rights, ready))
     print_plan(shown_plan, Console(file=printed, width=300))
     assert printed.getvalue() == shown("✓ drained")

@@ -65,8 +65,8 @@ def test_a_producer_that_bypasses_the_fence_undoes_the_failover(
     night: Night, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = list(night.acls.entries)
-    # The second reader of the target is made after the fence is in place.
-    night.on_target[:] = [lambda: None, lambda: night.source.hold("orders", [(98, ""), (99, "")])]
+    # The third reader of the target is made after the fence is in place.
+    night.on_target[:] = [lambda: None, lambda: None, lambda: night.source.hold("orders", [(98, ""), (99, "")])]
     with pytest.raises(
         RefusedError, match=r"somebody still writes to useast: orders grew by 2 records since \d\d:\d\d:\d\dZ"
     ):
@@ -94,7 +94,7 @@ def test_a_fenced_failover_waits_for_records_accepted_before_the_denial(night: N
         night.source.hold("orders", [(12, "")])
 
     night.acls.after_change = arrive
-    night.on_target[:] = [lambda: None, lambda: None, lambda: night.target.hold(REMOTE.topic, [(12, "")])]
+    night.on_target[:] = [lambda: None, lambda: None, lambda: None, lambda: night.target.hold(REMOTE.topic, [(12, "")])]
     fail_over_fenced(night)
     assert night.positions(REMOTE) == MOVED
 
@@ -154,7 +154,7 @@ def test_a_refused_run_also_removes_what_a_killed_run_left_of_the_fence(night: N
     before = list(night.acls.entries)
     mark = DENIAL._replace(principal=f"Fence:{owner_of(night)}")
     night.acls.entries += [mark, DENIAL][:left]
-    night.on_target[:] = [lambda: None, write_once(night)]
+    night.on_target[:] = [lambda: None, lambda: None, write_once(night)]
     with pytest.raises(RefusedError, match="fence-bypassed"):
         fail_over_fenced(night)
     assert night.acls.entries == before
@@ -163,7 +163,7 @@ def test_a_refused_run_also_removes_what_a_killed_run_left_of_the_fence(night: N
 def test_a_denial_of_somebody_else_stays(night: Night) -> None:
     night.acls.entries.append(DENIAL)
     before = list(night.acls.entries)
-    night.on_target[:] = [lambda: None, write_once(night)]
+    night.on_target[:] = [lambda: None, lambda: None, write_once(night)]
     with pytest.raises(RefusedError, match="fence-bypassed"):
         fail_over_fenced(night)
     assert night.acls.entries == before

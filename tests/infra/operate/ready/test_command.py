@@ -14,10 +14,11 @@ from kafka_replication.components.kafka.acls import AclEntry
 from kafka_replication.components.kafka.topic_sync import TopicSetting
 from kafka_replication.infra.operate import flow_access
 from kafka_replication.infra.operate.flow_access import FlowAccess
+from kafka_replication.infra.operate.move.facts import Mode
 from tests.builders import a_resolved_flow, a_topology
 from tests.commands import Answer, replicate
 from tests.components.clients.brokers import Cluster, Reader
-from tests.infra.operate.move.night import Acls, Night, a_night
+from tests.infra.operate.move.night import Acls, Night, a_night, fail_over
 from tests.infra.operate.move.test_failover import GROUPS, ORDERS, SELECTED
 from tests.infra.stacks import write_stack
 
@@ -142,3 +143,49 @@ def test_a_file_without_quotas_is_refused(call: Callable[..., Answer], tmp_path:
     (tmp_path / "quotas.txt").write_text(printed)
     answer = call()
     assert (answer.returncode, "quotas-unreadable" in answer.stderr) == (2, True)
+
+
+def planned(night: Night, capsys: pytest.CaptureFixture[str]) -> str:
+    """Return what the plan of a failover says about the applications; it is carried out in any case."""
+    capsys.readouterr()
+    fail_over(night)
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line[2:].startswith("ready ")]
+    return line
+
+
+def test_the_plan_of_a_failover_warns_of_applications_that_cannot_start(
+    night: Night, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert planned(night, capsys) == (
+        "! ready         applications cannot all start on uswest: 1 ACL missing or different; `replicate ready night "
+        "orders` prints what adds it"
+    )
+    night.acls.entries.append(GROUP)
+    assert planned(night, capsys) == (
+        "✓ ready         1 application can start on uswest, as far as ACLs, users and topic settings show"
+    )
+
+
+@pytest.mark.parametrize("code", ["not-authorized", "request-timed-out"])
+def test_a_failover_does_not_say_yes_about_acls_that_it_could_not_see(
+    night: Night, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, code: str
+) -> None:
+    def refused(reader: Reader) -> list[AclEntry]:
+        raise ClusterError(code, "no ACLs", reader.alias, "why", "remedy")
+
+    monkeypatch.setattr(Reader, "every_acl", refused)
+    night.acls.entries.append(GROUP)
+    advice = "Let the validation's user describe the cluster and the configuration of topics"
+    right = f". {advice}; see `replicate ready night orders`"
+    assert planned(night, capsys) == f"! ready         not judged: no ACLs{right if code == 'not-authorized' else ''}"
+
+
+def test_after_the_loss_of_the_source_nothing_is_said_about_applications(
+    night: Night, capsys: pytest.CaptureFixture[str]
+) -> None:
+    night.target.hold("useast.heartbeats", [])
+    night.dead.add("useast")
+    fail_over(night, Mode.DISASTER)
+    assert "! ready         not judged: it takes the ACLs of useast, which the target does not have" in (
+        capsys.readouterr().out.splitlines()
+    )
