@@ -65,8 +65,8 @@ class Kept:
     def text(self) -> str:
         if self.note:
             return self.note
-        counts = [len(by_partition) for by_partition in self.positions.values() if by_partition]
-        parts = [f"keeps {number(sum(counts), 'position')} of {number(len(counts), 'group')}"]
+        positions = number(sum(map(len, self.positions.values())), "position")
+        parts = [f"keeps {positions} of {number(len(self.positions), 'group')}"]
         if self.void:
             lost = "lost the end of its log, or was created again, on the target, so earlier positions are void"
             parts.append(f"{named(self.void)} {lost}")
@@ -144,9 +144,10 @@ class FlowKeeper:
         self._void |= dict.fromkeys(self._add(ends, ids))
         places = self._places(ids)
         positions = {
-            group: self._positions(commits, places, self._published.get(group, {}))
+            group: by_partition
             for first in range(0, len(chosen), _GROUPS_AT_ONCE)
             for group, commits in source.commits(chosen[first : first + _GROUPS_AT_ONCE]).items()
+            if (by_partition := self._positions(commits, places, self._published.get(group, {})))
         }
         look = Look(at_ms=at_ms, checkpoints=checkpoints, syncs=0 if other is None else other.read)
         records = [position_record(flow.name, *change) for change in self._changes(positions)]
