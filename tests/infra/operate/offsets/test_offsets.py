@@ -270,6 +270,8 @@ def test_a_connector_that_stopped_at_a_gap_continues_at_the_first_record_only_if
     """Without an offset in Connect it would begin at the offset of its group, which the source has deleted, too."""
     logs = {ZERO: OffsetRange(50, 100), ONE: OffsetRange(20, 50), STOCK: OffsetRange(0, 0)}
     entry = read("- {topic: orders, offset: earliest}")
-    changes, problems = moves(entry, known(stop=True, logs=logs), lambda *_: 0)
+    stopped = known(stop=True, logs=logs)
+    assert stopped.positions()[ZERO] == 42
+    changes, problems = moves(entry, stopped, lambda *_: 0)
     assert not problems
     assert [(change.now, change.then, change.stored) for change in changes] == [(42, 50, 49), (20, 20, 19)]
