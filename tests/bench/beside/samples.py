@@ -32,7 +32,7 @@ OTHER = "everything else"
 def profiled(bench: Bench, scene: Scene) -> tuple[Cost, Counter[str]]:
     """The cost of a full validation, and how many samples each part has."""
     with tempfile.TemporaryDirectory() as folder:
-        option = f"-XX:StartFlightRecording=filename={folder}/%p.jfr,settings=profile"
+        option = f"-XX:StartFlightRecording=filename={folder}/%p.jfr,settings=profile -Xlog:jfr+startup=error"
         cost, _ = bench.judged(scene, variables={"JAVA_TOOL_OPTIONS": option})
         recording = max(Path(folder).glob("*.jfr"), key=lambda file: file.stat().st_size)
         jfr = bench.built.jdk.java.with_name("jfr")
