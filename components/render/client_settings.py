@@ -60,8 +60,8 @@ PRESETS: Mapping[Preset, Mapping[str, LayerValue]] = {
             64 * _KIB, "The broker answers with at least 64 KiB or after fetch.max.wait.ms, which keeps fetches few."
         ),
         "source.consumer.max.poll.records": LayerValue(
-            5000,
-            "A poll returns most of a fetch of 1 kB records; the next fetch waits until the last poll of this one.",
+            10_000,
+            "A poll returns a whole fetch of 1 kB records; the next fetch waits until the last poll of this one.",
         ),
         **_IN_ORDER,
         "producer.override.batch.size": LayerValue(

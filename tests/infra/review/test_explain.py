@@ -90,7 +90,7 @@ def test_workers_that_only_send_heartbeats_are_named_with_their_cluster(tmp_path
         ),
         pytest.param(("orders-source", "data-producer"), "retries", ("9", "worker"), id="the workers' own"),
         pytest.param(
-            ("orders-source", "source-consumer"), "max.poll.records", ("5000", "preset"), id="longer prefix wins"
+            ("orders-source", "source-consumer"), "max.poll.records", ("10000", "preset"), id="longer prefix wins"
         ),
         pytest.param(("orders-source", "source-consumer"), "enable.auto.commit", ("false", "MirrorMaker"), id="fixed"),
         pytest.param(("workers", ""), "offset.flush.interval.ms", ("1000", "worker"), id="a worker's property"),
@@ -127,7 +127,7 @@ def test_one_property_is_shown_with_every_layer_from_lowest_to_highest(tmp_path:
     assert [(said.value, said.layer, said.key) for said in each.settings] == [
         ("500", "Kafka", ""),
         (7, "connector", "consumer.max.poll.records"),
-        (5000, "preset", "source.consumer.max.poll.records"),
+        (10000, "preset", "source.consumer.max.poll.records"),
         (9, "connector", "source.consumer.max.poll.records"),
     ]
     assert each.definition is not None
