@@ -48,6 +48,8 @@ _BEGINNING = "so it would begin at the start of the log"
 ByPartition: TypeAlias = Mapping[TopicPartition, KeptPosition]
 #: Groups whose offsets are held at the same time: only their positions stay.
 _GROUPS_AT_ONCE = 100
+#: A broker keeps offsets for a week, unless `offsets.retention.minutes` says otherwise.
+_RENEW_SECONDS = 86_400
 
 
 @dataclass(frozen=True)
@@ -270,6 +272,8 @@ class StackKeeper:
 
     _flows: dict[str, FlowKeeper] = field(default_factory=dict)
     _begun: dict[str, TopicWriter] = field(default_factory=dict)
+    #: When the starts of each flow that stops at a gap were committed again.
+    _renewed: dict[str, float] = field(default_factory=dict)
 
     def reopened(self) -> None:
         """The stack has new clients from now on."""
@@ -297,7 +301,12 @@ class StackKeeper:
     def _look_at_flow(self, opened: FlowAccess) -> Kept:
         flow, other = opened.parameters, None
         if flow.starts_group is not None:
-            commit_starts(flow, opened.reader(connector_login(opened.flow, "source")), opened.writer("source").commit)
+            source = opened.reader(connector_login(opened.flow, "source"))
+            now, renewed = time.monotonic(), self._renewed.get(flow.name)
+            renew = renewed is None or now - renewed > _RENEW_SECONDS
+            commit_starts(flow, source, opened.writer("source").commit, renew=renew)
+            if renew:
+                self._renewed[flow.name] = now
         if flow.guard is not None:
             syncs = syncs_of_other_half(opened)
             if isinstance(syncs, str):

@@ -14,12 +14,17 @@ from kafka_replication.components.kafka.replication_policy import clusters_passe
 
 
 def commit_starts(
-    flow: FlowParameters, source: KafkaReader, commit: Callable[[str, Mapping[TopicPartition, CommittedOffset]], None]
+    flow: FlowParameters,
+    source: KafkaReader,
+    commit: Callable[[str, Mapping[TopicPartition, CommittedOffset]], None],
+    *,
+    renew: bool,
 ) -> None:
-    """Commit the start of the log for each partition without an offset in the group, also if it has just expired.
+    """Commit the start of the log for each partition without an offset in the group.
 
-    `source` sees what the connectors see. Heartbeats that come from the target do not go back there. Source:
-    MirrorSourceConnector.shouldReplicateTopic, isCycle.
+    With `renew`, the offsets of the others are committed again, so that none expires: a start that was committed anew
+    could lie behind a gap. `source` sees what the connectors see. Heartbeats that come from the target do not go back
+    there. Source: MirrorSourceConnector.shouldReplicateTopic, isCycle.
     """
     group, separator, topics = flow.starts_group or "", flow.separator, source.topics()
     heartbeats = (
@@ -30,5 +35,6 @@ def commit_starts(
     partitions = source.partitions({*flow.replicated(topics), *heartbeats})
     known = source.committed([group]).get(group, {})
     starts = source.logs(partition for partition in partitions if partition not in known)
-    if starts:
-        commit(group, {partition: CommittedOffset(log.start) for partition, log in starts.items()})
+    offsets = {**(known if renew else {}), **{partition: log.start for partition, log in starts.items()}}
+    if offsets:
+        commit(group, {partition: CommittedOffset(offset) for partition, offset in offsets.items()})

@@ -12,7 +12,7 @@ FLOW = flow_parameters(a_resolved_flow(onLoss="stop", topics=["orders", "payment
 GROUP = "__mm2-starts.orders"
 
 
-def committed(source: Cluster) -> dict[str, dict[TopicPartition, CommittedOffset]]:
+def committed(source: Cluster, *, renew: bool = False) -> dict[str, dict[TopicPartition, CommittedOffset]]:
     """What one look commits, by group; it is committed in the cluster, too."""
     found = {}
 
@@ -20,7 +20,7 @@ def committed(source: Cluster) -> dict[str, dict[TopicPartition, CommittedOffset
         found[group] = dict(offsets)
         source.commit(group, {partition: offset.offset for partition, offset in offsets.items()})
 
-    commit_starts(FLOW, Reader("useast", source.config), commit)
+    commit_starts(FLOW, Reader("useast", source.config), commit, renew=renew)
     return found
 
 
@@ -37,3 +37,14 @@ def test_every_partition_without_a_start_gets_one_also_of_heartbeats_that_cross(
     starts = {TopicPartition("payments-eu", number): CommittedOffset(0) for number in numbers}
     assert committed(source) == {GROUP: starts}
     assert committed(source) == {}
+
+
+def test_known_starts_are_committed_again_as_they_are() -> None:
+    """One that expired would be committed anew at the start of the log, which may lie behind a gap by then."""
+    source = Cluster()
+    source.hold("orders", [(0, "")])
+    first = TopicPartition("orders", 0)
+    source.commit(GROUP, {first: 3})
+    others = {TopicPartition("orders", number): CommittedOffset(0) for number in range(1, 4)}
+    assert committed(source) == {GROUP: others}
+    assert committed(source, renew=True) == {GROUP: {first: CommittedOffset(3), **others}}
