@@ -77,8 +77,11 @@ class Reader(KafkaReader):
     def brokers_set(self, name: str) -> bool:  # noqa: ARG002
         return False
 
-    def settings(self, topics: Collection[str]) -> dict[str, dict[str, TopicSetting]]:  # noqa: ARG002
-        return {}
+    def settings(self, topics: Collection[str]) -> dict[str, dict[str, TopicSetting]]:
+        kept = {"cleanup.policy": "delete", "retention.ms": "604800000", "retention.bytes": "-1"}
+        return {
+            topic: {name: TopicSetting(value, "DEFAULT_CONFIG") for name, value in kept.items()} for topic in topics
+        }
 
     def commits(self, groups: Iterable[str]) -> dict[str, dict[TopicPartition, CommittedOffset]]:
         partitions = self.partitions(self.topics())
