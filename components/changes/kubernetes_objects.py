@@ -176,3 +176,16 @@ def validation_effects(change: StackChange) -> Iterator[Effect]:
             sentence = sentences[verb].format(flows=listed(flows))
             what = f"{sentence}; the {run} itself has no effect on replication"
             yield Effect(Impact.NONE, f"{named}-{verb}", "", "replication:validation", what)
+    if _keeps(before) and not _keeps(after):
+        what = (
+            "the stack keeps no positions of groups for a disaster any more; unless `replicate keep` runs elsewhere, a "
+            "flow with `onLoss: stop` does not replicate new partitions, nor others of their tasks"
+        )
+        yield Effect(Impact.RE_READ, "keeper-removed", "", "replication:validation", what)
+
+
+def _keeps(objects: _Objects) -> bool:
+    """Whether the exporter also keeps positions."""
+    bodies = (body for (kind, _), body in objects.items() if kind == "Deployment")
+    containers = (container for body in bodies for container in body["spec"]["template"]["spec"]["containers"])
+    return any("--keep" in container.get("args", ()) for container in containers)

@@ -144,8 +144,8 @@ class FromSourceToTarget(Delivery):
     """What kinds of replication with one direction have in common."""
 
     on_loss: Literal["stop"] | None = optional(
-        "`stop`: where the source has deleted records that have not crossed, replicate no more of the partition, "
-        "instead of passing over them; needs `replicate keep`."
+        "`stop`: if the source has deleted records before they crossed, stop replicating that partition. Without it, "
+        "the flow passes over them. `replicate keep` must run."
     )
     topics_exclude: TopicsExclude = ()
     groups: Groups = ()

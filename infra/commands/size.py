@@ -62,7 +62,7 @@ def size(
     It computes with what `make bench-mirror` measured, and prints the measurement each answer stands on, and what was
     not measured. It reads no project and asks no cluster.
 
-    The exit code is 0 if the partitions can carry the rate, 1 if they cannot.
+    The exit code is 0 if the partitions can carry the rate and a quarter more, to catch up after a stop, and 1 if not.
 
     Example: `replicate size --rate 200MB/s --record 1kB --partitions 48 --round-trip 80ms`
     """
@@ -78,7 +78,8 @@ def size(
 
 
 def _print(answered: Answer) -> None:
-    workers = f"{answered.workers} workers with {answered.worker_cores:g} cores and {answered.worker_mib:,} MiB each"
+    cores = f"{answered.worker_cores:g} {'core' if answered.worker_cores == 1 else 'cores'}"
+    workers = f"{answered.workers} workers with {cores} and {answered.worker_mib:,} MiB each"
     out.print(f"[green]✓[/] {number(answered.case.tasks, 'task')}, {workers}", soft_wrap=True)
     for title, text in answered.reasons:
         out.print(f"  {title:<9} {escape(text)}", soft_wrap=True)

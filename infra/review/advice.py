@@ -56,6 +56,7 @@ _BY_WHO: Mapping[Who, Mapping[str, str]] = {
     Who.AUTHOR: {
         "exactly-once-in-one-step": "deploy `exactlyOnce: preparing` first, and `enabled` when every worker has rolled",
         "groups-stop": "tell the owners of the groups that they can no longer fail over, or keep them in `groups`",
+        "keeper-removed": "keep `exporter: {keep: true}`, or run `replicate keep` elsewhere all the time",
         "may-skip-added": "make sure that these people may decide alone: the name that `--skip` records is not "
         "verified",
         "loss-handling-changes": "keep `onLoss: stop`, or set alerts on what the source deletes too early",

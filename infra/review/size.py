@@ -7,7 +7,7 @@ from typing import Any
 
 from kafka_replication.components.checks.tuning import client_numbers
 from kafka_replication.components.contract.problems import RefusedError
-from kafka_replication.components.contract.wording import number
+from kafka_replication.components.contract.wording import number, numbered
 from kafka_replication.components.flows.expansion import expand
 from kafka_replication.components.kafka.replication_policy import Side
 from kafka_replication.components.kafka.throughput import (
@@ -81,12 +81,13 @@ def answer(question: Question, measured: Measurements) -> Answer:
     tried = [asked(tasks) for tasks in counts]
     case, got = next((pair for pair in tried if pair[1].rate >= needed), tried[-1])
     if got.rate < needed:
-        raise _refusal(question, case, got, asked(question.partitions)[1].rate)
+        enough = (tasks for tasks in range(1, question.partitions + 1) if asked(tasks)[1].rate >= needed)
+        raise _refusal(question, case, got, asked(question.partitions)[1].rate, next(enough, None))
     cores = needed * measured.fitted.worker[case.settings].of_byte(case.record_bytes) * measured.fitted.factor(case)
     workers = max(_WORKERS, math.ceil(cores / _MOST_CORES) + 1)
     left = min(case.tasks, workers - 1)
-    worker_cores = max(0.5, math.ceil(cores / left * 2) / 2)
     tasks_of_worker, task = math.ceil(case.tasks / left), memory_of_task(case, *_clients(case.settings))
+    worker_cores = max(0.5, math.ceil(cores * tasks_of_worker / case.tasks * 2) / 2)
     heap = _WORKER_MIB + tasks_of_worker * task / _MIB
     worker_mib = math.ceil(heap / _HEAP / 256) * 256
     stood_on = nearest(case, measured.cells)
@@ -100,19 +101,19 @@ def answer(question: Question, measured: Measurements) -> Answer:
     reasons = [
         (
             "tasks",
-            f"{number(case.tasks, 'task')} carry {_mb(got.rate)}, limited by {_LIMITS[got.limit]}; "
+            f"{_tasks_carry(case.tasks)} {_mb(got.rate)}, limited by {_LIMITS[got.limit]}; "
             f"{_mb(question.bytes_per_second)} and a quarter more, to catch up after a stop, are {_mb(needed)}",
         ),
         ("settings", f"`preset: throughput`; with Kafka's own settings, as many tasks carry {_mb(plain)}"),
         (
             "cores",
             f"{cores:.1f} in all: {cores / needed * 1e9:.1f} processor seconds for a gigabyte{more}; "
-            f"{left} of {workers} workers carry them if one fails",
+            f"if one of {workers} workers fails, another has {number(tasks_of_worker, 'task')} of {case.tasks}",
         ),
         (
             "memory",
-            f"{worker_mib} MiB: {heap:.0f} MiB of heap for {number(tasks_of_worker, 'task')} of {task // _MIB} MiB, "
-            f"which is {_HEAP:.0%}",
+            f"{worker_mib} MiB, of which Strimzi gives {_HEAP:.0%} to the heap: {number(tasks_of_worker, 'task')} of "
+            f"{task // _MIB} MiB and the worker's own {_WORKER_MIB} MiB are {heap:.0f} MiB",
         ),
         (
             "measured",
@@ -156,18 +157,25 @@ def _clients(settings: str) -> tuple[Numbers, Numbers]:
     return client_numbers(expanded)
 
 
-def _refusal(question: Question, case: Case, got: Carried, most: float) -> RefusedError:
+def _refusal(question: Question, case: Case, got: Carried, most: float, enough: int | None) -> RefusedError:
+    """`most` is what a task for each partition would carry, and `enough` the number of tasks that carry the rate."""
     needed = question.bytes_per_second * _SPARE
     partitions = math.ceil(needed / most * question.partitions)
-    more = "" if case.tasks == question.partitions else f"leave out `--tasks` if {_mb(most)} is enough, or "
+    remedy = f"spread the records over at least {partitions} partitions."
+    if enough is not None:
+        remedy = f"leave out `--tasks`: {_tasks_carry(enough)} it."
     return RefusedError(
         "rate-too-high",
-        f"{number(case.tasks, 'task')} for {number(case.partitions, 'partition')} carry {_mb(got.rate)}, but "
+        f"{_tasks_carry(case.tasks)} {_mb(got.rate)} of {number(case.partitions, 'partition')}, but "
         f"{_mb(question.bytes_per_second)} and a quarter more to catch up are {_mb(needed)}",
         "--rate",
         f"The limit is {_LIMITS[got.limit]}, and at most one task copies a partition.",
-        f"{more}spread the records over at least {partitions} partitions.",
+        remedy,
     )
+
+
+def _tasks_carry(tasks: int) -> str:
+    return numbered(tasks, "[task carries|tasks carry]")
 
 
 def _not_measured(case: Case, measured: Measurements) -> Iterator[str]:
@@ -181,9 +189,11 @@ def _not_measured(case: Case, measured: Measurements) -> Iterator[str]:
         known = [getattr(cell, title) for cell in cells]
         asked = getattr(case, title)
         if not min(known) <= asked <= max(known):
-            yield f"{asked:,} {unit}; the cells have {min(known):,} to {max(known):,}"
+            yield f"{asked:,} {unit}; {min(known):,} to {max(known):,} were"
     if case.tls and case.exactly_once:
         yield "TLS and exactly once together; their factors are multiplied"
+    if case.tls:
+        yield "the processor time of your brokers, of which TLS takes more than of the workers'"
     rates = [measured.cells[cell].rate(cell) for cell in cells]
     if case.tasks > 1:
         yield (
@@ -204,7 +214,9 @@ def _latency(case: Case, measured: Measurements) -> Iterator[tuple[str, str]]:
 
 def _model(measured: Measurements) -> str:
     error = (
-        "no cell was held back" if measured.error is None else f"typical error {measured.error:.0%} on held-back cells"
+        "its error was not measured"
+        if measured.error is None
+        else f"typical error {measured.error:.0%} for measurements that it was not fitted to"
     )
     versions = ", ".join(f"{name} {version}" for name, version in measured.versions.items())
     return f"{error}; measured {measured.date} on {measured.machine}, {versions}"

@@ -260,7 +260,8 @@ def _check_keeper(settings: StackSettings) -> Iterator[Problem]:
             f"`onLoss` of a flow from `{stopping[0].source}` is `stop`, and the stack runs no keeper",
             "A partition that has never been replicated starts only once a keeper has committed where. Until then, the "
             "task that it belongs to replicates nothing, not even other topics.",
-            "set `exporter: {keep: true}`; or remove `onLoss`; or let `replicate keep` always run elsewhere.",
+            "set `inCluster: {image: IMAGE, exporter: {namespace: NAMESPACE, keep: true}}`; or remove `onLoss`; or let "
+            "`replicate keep` always run elsewhere.",
         )
 
 

@@ -39,7 +39,9 @@ def _changed_header(scene: Scene) -> None:
 _ALL = _with(range(RECORDS))
 CASES: Mapping[str, Case] = {
     "none": Case("no fault", _ALL),
-    "begun-later": Case("no fault: the flow begins at offset 100", _ALL, earlier=_EARLIER),
+    "begun-later": Case(
+        "no fault: the first 100 records of each source partition have expired before", _ALL, earlier=_EARLIER
+    ),
     "missing": Case("3 records are missing", _with(range(1_000), range(1_003, RECORDS))),
     "duplicate": Case("10 records arrive twice", _with(range(1_000), range(990, RECORDS))),
     "reordered": Case(
