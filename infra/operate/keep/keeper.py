@@ -105,7 +105,8 @@ class FlowKeeper:
     #: What the topic holds.
     _published: Mapping[str, ByPartition] = field(default_factory=dict)
     _history: dict[TopicPartition, EndHistory] = field(default_factory=dict)
-    _topic_ids: Mapping[str, str] = field(default_factory=dict)
+    #: Of the remote topic when its ends were last added.
+    _topic_ids: dict[TopicPartition, str] = field(default_factory=dict)
     #: In a pair, also of the source's topics.
     _source_ids: Mapping[str, str] = field(default_factory=dict)
     #: Partitions whose published positions are void, until others are written.
@@ -177,7 +178,7 @@ class FlowKeeper:
             made_anew = False
             if partition in self._history:
                 seen = [*seen, self._history[partition].ends[-1]]
-                was, now = self._topic_ids.get(topic), ids[topic]
+                was, now = self._topic_ids[partition], ids[topic]
                 made_anew = was != now or self._source_ids.get(topic) != source_ids.get(topic)
             if made_anew or any(newest.source < at.source or newest.target < at.target for at in seen):
                 anew.append(partition)
@@ -195,13 +196,13 @@ class FlowKeeper:
         remote = self.flow.replication_policy.remote
         earlier = self._published_ends(ends, ids) if ends.keys() - self._history.keys() else {}
         for partition, newest in ends.items():
-            topic = remote(partition.topic)
-            made_anew = partition in self._history and self._topic_ids.get(topic) != ids[topic]
+            topic_id = ids[remote(partition.topic)]
+            made_anew = partition in self._history and self._topic_ids[partition] != topic_id
             if made_anew or partition not in self._history:
                 self._history[partition] = EndHistory.continuing(() if made_anew else earlier.get(partition, ()))
             if not self._history[partition].add(newest) or made_anew:
                 yield partition
-        self._topic_ids = ids
+            self._topic_ids[partition] = topic_id
 
     def _each_published(self) -> Iterator[tuple[TopicPartition, KeptPosition]]:
         return chain.from_iterable(by_partition.items() for by_partition in self._published.values())
@@ -229,7 +230,7 @@ class FlowKeeper:
                 topic == partition.topic and partition not in self._void and self.other_half is None,
             )
             for partition, history in self._history.items()
-            if (topic := remote(partition.topic)) in ids
+            if ids.get(topic := remote(partition.topic)) == self._topic_ids[partition]
         }
 
     def _positions(

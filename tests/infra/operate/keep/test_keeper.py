@@ -209,6 +209,28 @@ def test_a_deleted_topic_makes_its_positions_void(night: Night, monkeypatch: pyt
     )
 
 
+def test_a_topic_created_again_with_fewer_partitions_keeps_nothing_of_the_others(
+    night: Night, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """MirrorMaker adds the others later, and they may have passed the old end before a keeper looks again."""
+    last = ORDERS._replace(partition=3)
+    keeper, topic, topics = FlowKeeper(night.parameters), remote(night).topic, Reader.topics
+    monkeypatch.setattr(Reader, "ends", lambda _, asked, **_given: dict.fromkeys(asked, 5))
+    night.source.commit("checkout-web", {last: 7})
+    look(night, keeper)
+
+    def fewer(self: Reader) -> dict[str, int]:
+        return {name: 1 if name == topic and self.alias == "uswest" else many for name, many in topics(self).items()}
+
+    with monkeypatch.context() as again:
+        again.setattr(Reader, "topic_ids", lambda _, names: dict.fromkeys(names, "another id"))
+        again.setattr(Reader, "topics", fewer)
+        assert last not in look(night, keeper).positions["checkout-web"]
+        again.setattr(Reader, "topics", topics)
+        again.setattr(Reader, "ends", lambda _, asked, **_given: dict.fromkeys(asked, 9))
+        assert look(night, keeper).positions["checkout-web"][last].offset == 0
+
+
 @pytest.mark.parametrize("runs", [True, False], ids=["the keeper runs on", "a keeper starts afterwards"])
 def test_a_log_that_lost_its_end_makes_the_lower_positions_void_too(
     night: Night, monkeypatch: pytest.MonkeyPatch, *, runs: bool
