@@ -126,12 +126,24 @@ class Replaced(NamedTuple):
 @dataclass
 class LogMemory:
     """What earlier looks saw of one side of a flow: the first id of each topic, how far each log reached, and of the
-    source's partitions the newest offset sync.
+    source's partitions the newest offset sync, and where connectors may have stopped, since when.
     """
 
     ids: dict[str, str] = field(default_factory=dict)
     ends: dict[tuple[str, int], int] = field(default_factory=dict)
     syncs: Mapping[TopicPartition, OffsetSync] = field(default_factory=dict)
+    stops: Mapping[TopicPartition, tuple[int, int]] = field(default_factory=dict)
+
+    def lasting(self, stopped: Mapping[TopicPartition, Stop], now_ms: int) -> dict[TopicPartition, Stop]:
+        """Return the stops. One is certain if records wait, and the connector has stored nothing for two minutes."""
+        since = {}
+        for partition, stop in stopped.items():
+            position, at_ms = self.stops.get(partition, (stop.position, now_ms))
+            if stop.log.start < stop.log.end:
+                since[partition] = stop.position, at_ms if position == stop.position else now_ms
+        self.stops = since
+        long = {partition for partition, (_, at_ms) in since.items() if now_ms - at_ms > BEHIND_SECONDS * 1000}
+        return {at: stop._replace(certain=stop.certain or at in long) for at, stop in stopped.items()}
 
     def look(
         self,

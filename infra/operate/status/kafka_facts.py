@@ -163,6 +163,7 @@ def losses(
     syncs: Syncs,
     behind: Lag,
     memory: LogMemory,
+    now_ms: int,
 ) -> Losses:
     """Return what the source deletes, or has deleted, before it crosses. Asks only about partitions that are behind, or
     whose log begins after what had crossed at an earlier look.
@@ -198,7 +199,8 @@ def losses(
         return losing
     positions = {**on_source.starts, **{partition: offset + 1 for partition, offset in on_target.offsets.items()}}
     unstarted = tuple(sorted(on_source.logs.keys() - positions.keys()))
-    return replace(losing, stopped=stops(positions, on_source.logs, gaps), unstarted=unstarted)
+    stopped = memory.lasting(stops(positions, on_source.logs, gaps), now_ms)
+    return replace(losing, stopped=stopped, unstarted=unstarted)
 
 
 def _newest(syncs: Syncs) -> dict[TopicPartition, OffsetSync]:

@@ -270,7 +270,8 @@ def _positions(
 
     def losing() -> Losses:
         sides: Mapping[Side, KafkaReader] = {"source": source, "target": readers.of(parameters.target)}
-        found = losses(parameters, sides, on_source, on_target, syncs, behind, memory["source"])
+        now_ms = time.time_ns() // 1_000_000
+        found = losses(parameters, sides, on_source, on_target, syncs, behind, memory["source"], now_ms)
         return replace(found, replaced=replaced(parameters, sides, on_source, on_target, syncs, proven, memory))
 
     return behind, answer(losing), group_facts(parameters, on_source, on_target, syncs)

@@ -46,6 +46,7 @@ def losing(
     flow: FlowParameters = FLOW,
     memory: LogMemory | None = None,
     starts: dict[TopicPartition, int] | None = None,
+    now_ms: int = 0,
 ) -> tuple[Losses, set[str]]:
     """What is lost of two topics that begin at offset 80, where an offset sync says that `orders` had got to 50, and
     the topics that were asked about."""
@@ -60,6 +61,7 @@ def losing(
         {ORDERS: SyncHistory((OffsetSync(49, 49),))},
         Lag(2, behind),
         memory or LogMemory(),
+        now_ms,
     )
     return found, source.asked
 
@@ -110,6 +112,20 @@ def test_a_flow_that_stops_has_stopped_where_records_are_lost_and_begins_nothing
     assert found == Losses(gaps={ORDERS: gap}, stopped={ORDERS: Stop(50, log, certain=True)}, unstarted=(BILLS,))
     found, _ = losing(flow=flow, stored={ORDERS: 120}, starts={BILLS: 60})
     assert found == Losses(stopped={ORDERS: Stop(121, log, certain=True), BILLS: Stop(60, log, certain=False)})
+
+
+@pytest.mark.parametrize("change", [{}, {"transformed": True}], ids=["nothing has crossed", "transformed"])
+def test_a_flow_that_has_stored_nothing_for_two_minutes_while_records_wait_has_stopped(change: dict[str, Any]) -> None:
+    """Nothing else says it where no sync shows what is missing, and an alert needs to be sure."""
+    flow, memory = FLOW.model_copy(update={"starts_group": "starts", **change}), LogMemory()
+
+    def certain(stored: int, now_ms: int) -> list[bool]:
+        starts = {ORDERS: 80, BILLS: 60}
+        found, _ = losing(flow=flow, stored={BILLS: stored}, starts=starts, memory=memory, now_ms=now_ms)
+        return [stop.certain for stop in found.stopped.values()]
+
+    assert [certain(60, 0), certain(61, 100_000), certain(61, 220_000)] == [[False], [False], [False]]
+    assert [certain(61, 220_001), certain(79, 300_000), certain(61, 400_000)] == [[True], [], [False]]
 
 
 class WithIds:
