@@ -379,6 +379,12 @@ class FlowParameters(DocumentPart):
         """The groups whose offsets are translated."""
         return Selection(self.groups, self.groups_exclude)
 
+    def applications(self, groups: Iterable[str]) -> list[str]:
+        """Return the groups to move: the selected ones, or all if none are selected, but that of the starts."""
+        if self.groups:
+            return self.group_selection.of(groups)
+        return [group for group in groups if group != self.starts_group]
+
     @property
     def leg(self) -> Leg:
         """The flow as one leg of a ring."""

@@ -143,7 +143,7 @@ class FlowKeeper:
             self._look_at_other_half(other, source, target, ends, ids)
         at_ms = time.time_ns() // 1_000_000
         groups = [*source.groups(), *source.other_groups()]
-        chosen = flow.group_selection.of(groups) if flow.groups else groups
+        chosen = flow.applications(groups)
         self._void |= dict.fromkeys(self._add(ends, ids))
         places = self._places(ids)
         positions = {

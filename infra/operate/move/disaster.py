@@ -137,7 +137,7 @@ def read_target(
     seen = _standings(policy, newest, kept.of(ids, logs))
     translated = {group for group, partition in seen if partition in original}
     known = translated | set(target.groups())
-    chosen = sorted(names or (flow.group_selection.of(known) if flow.groups else known))
+    chosen = sorted(names or flow.applications(known))
     members, committed = target.members(chosen), target.committed(chosen)
     groups = []
     for group in chosen:

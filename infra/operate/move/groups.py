@@ -60,7 +60,7 @@ def read_groups(
 
     streams = {side: frozenset(readers[side].other_groups()) for side in SIDES}
     known = [*readers[direction.origin].groups(), *streams[direction.origin]]
-    chosen = list(names) or (flow.group_selection.of(known) if flow.groups else known)
+    chosen = list(names) or flow.applications(known)
     commits = {direction.origin: committed(direction.origin, chosen)}
     for name in names:
         if not commits[direction.origin].get(name):

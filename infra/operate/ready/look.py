@@ -31,7 +31,7 @@ def look(opened: FlowAccess, quotas: Mapping[Side, Quotas]) -> Judgement:
     existing = frozenset(target.topics())
     there = sorted(existing & {*topics, *map(flow.replication_policy.remote, topics)})
     known = [*source.groups(), *source.other_groups()]
-    chosen = flow.group_selection.of(known) if flow.groups else known
+    chosen = flow.applications(known)
     moved = [group for group, places in source.committed(chosen).items() if {at.topic for at in places} & set(topics)]
     facts = ReadyFacts(
         {topic: partitions[topic] for topic in topics},

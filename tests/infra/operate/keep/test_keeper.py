@@ -147,6 +147,16 @@ def test_the_position_of_a_group_that_is_gone_is_removed(night: Night) -> None:
     assert ({key.group for key in kept.positions}, kept.unreadable) == ({"checkout-web"}, 0)
 
 
+def test_the_group_of_the_starts_is_no_application_of_a_flow_that_selects_no_groups() -> None:
+    flow = of_topology({"kind": "flow", "source": "useast", "target": "uswest", "topics": ["orders"], "onLoss": "stop"})
+    source, target = Cluster(), Cluster()
+    source.hold("orders", numbered(range(10)))
+    target.hold("useast.orders", numbered(range(6)))
+    night = a_night(flow, source, target, {"app": {ORDERS: 8}, "__mm2-starts.orders": {ORDERS: 0}})
+    assert offsets(look(night)) == {"app": 0}
+    assert night.parameters.applications(night.members) == ["app"]
+
+
 def test_a_failover_after_the_loss_of_the_source_uses_what_was_kept(
     night: Night, capsys: pytest.CaptureFixture[str]
 ) -> None:
