@@ -74,6 +74,11 @@ class OffsetsReader:
 
     def resets(self, known: Known) -> list[OffsetChange]:
         """Return the changes that set every partition to its beginning. Raises RefusedError if a reset would not."""
+        if known.stop:
+            what = "a reset would not make the flow begin at the first record"
+            why = "With `onLoss: stop` a partition without a stored offset begins where it began first, or stops there."
+            remedy = "use `set` with a file that says `offset: earliest`."
+            raise RefusedError("reset-starts-earlier", what, f"flow `{self.flow.name}`", why, remedy)
         if known.start_from != "earliest":
             what = "a reset would not make the flow begin at the first record"
             why = "With `startFrom: latest` a connector without stored offsets starts at the end."

@@ -2,7 +2,8 @@
 
 import json
 from dataclasses import replace
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -12,9 +13,11 @@ from kafka_replication.components.kafka.mirror_records import OffsetSync
 from kafka_replication.components.kafka.offset_syncs import SyncHistory
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
 from kafka_replication.infra.kubernetes.api import Object
+from kafka_replication.infra.operate.flow_access import FlowAccess
 from kafka_replication.infra.operate.offsets.change import CONNECTOR, PURPOSE, arm, disarm, interrupted, refuse
 from kafka_replication.infra.operate.offsets.file import Entry, OffsetsFile, csv_text, entries, json_text
 from kafka_replication.infra.operate.offsets.plan import Known, mistakes, moves, of_those, resets
+from kafka_replication.infra.operate.offsets.reader import OffsetsReader
 from tests.infra.operate.connectors.test_changes import PLACES, SOURCE, a_connector, a_request, announce, applied
 
 ZERO, ONE, STOCK = TopicPartition("orders", 0), TopicPartition("orders", 1), TopicPartition("stock", 0)
@@ -111,6 +114,12 @@ def test_a_reset_sets_every_partition_to_its_beginning() -> None:
     assert [(each.partition, each.then, each.stored) for each in resets(known())] == [
         (ZERO, 10, None), (ONE, 0, None), (STOCK, 0, None)
     ]  # fmt: skip
+
+
+def test_a_flow_that_stops_at_a_gap_is_not_reset_as_it_would_begin_where_its_first_start_was() -> None:
+    reader = OffsetsReader(cast(FlowAccess, SimpleNamespace(flow=SimpleNamespace(name="orders"))))
+    with pytest.raises(RefusedError, match="reset-starts-earlier"):
+        reader.resets(known(stop=True))
 
 
 @pytest.mark.parametrize(
