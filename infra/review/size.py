@@ -77,17 +77,22 @@ def answer(question: Question, measured: Measurements) -> Answer:
         case = Case(settings, far, *sizes, exactly_once=question.exactly_once)  # type: ignore[arg-type]
         return case, carried(case, *_clients(settings), measured.fitted)
 
-    counts = [question.tasks] if question.tasks else range(1, question.partitions + 1)
-    tried = [asked(tasks) for tasks in counts]
+    numbers = [question.tasks] if question.tasks else range(1, question.partitions + 1)
+    tried = [asked(tasks) for tasks in numbers]
     case, got = next((pair for pair in tried if pair[1].rate >= needed), tried[-1])
     if got.rate < needed:
         enough = (tasks for tasks in range(1, question.partitions + 1) if asked(tasks)[1].rate >= needed)
         raise _refusal(question, case, got, asked(question.partitions)[1].rate, next(enough, None))
     cores = needed * measured.fitted.worker[case.settings].of_byte(case.record_bytes) * measured.fitted.factor(case)
-    workers = max(_WORKERS, math.ceil(cores / _MOST_CORES) + 1)
-    left = min(case.tasks, workers - 1)
+
+    def of_busiest(left: int) -> float:
+        """Cores of the worker with the most tasks, each of which may have the most partitions."""
+        return cores * min(1, math.ceil(case.tasks / left) * case.partitions_of_task / case.partitions)
+
+    counts = range(min(case.tasks, _WORKERS - 1), case.tasks + 1)
+    left = next((count for count in counts if of_busiest(count) <= _MOST_CORES), case.tasks)
+    workers, worker_cores = max(_WORKERS, left + 1), max(0.5, math.ceil(of_busiest(left) * 2) / 2)
     tasks_of_worker, task = math.ceil(case.tasks / left), memory_of_task(case, *_clients(case.settings))
-    worker_cores = max(0.5, math.ceil(cores * tasks_of_worker / case.tasks * 2) / 2)
     heap = _WORKER_MIB + tasks_of_worker * task / _MIB
     worker_mib = math.ceil(heap / _HEAP / 256) * 256
     stood_on = nearest(case, measured.cells)
@@ -123,7 +128,8 @@ def answer(question: Question, measured: Measurements) -> Answer:
         ("model", _model(measured)),
     ]
     settings = _settings(question, case, workers, worker_cores, worker_mib)
-    return Answer(case, got, workers, worker_cores, worker_mib, reasons, list(_not_measured(case, measured)), settings)
+    not_measured = list(_not_measured(case, needed, measured))
+    return Answer(case, got, workers, worker_cores, worker_mib, reasons, not_measured, settings)
 
 
 _LIMITS = {
@@ -178,7 +184,7 @@ def _tasks_carry(tasks: int) -> str:
     return numbered(tasks, "[task carries|tasks carry]")
 
 
-def _not_measured(case: Case, measured: Measurements) -> Iterator[str]:
+def _not_measured(case: Case, needed: float, measured: Measurements) -> Iterator[str]:
     cells = [cell for cell in measured.cells if cell.settings == case.settings and not cell.pace]
     for title, unit in (
         ("record_bytes", "B a record"),
@@ -186,7 +192,11 @@ def _not_measured(case: Case, measured: Measurements) -> Iterator[str]:
         ("tasks", "tasks"),
         ("partitions_of_task", "partitions of a task"),
     ):
-        known = [getattr(cell, title) for cell in cells]
+        known = [
+            getattr(cell, title)
+            for cell in cells
+            if title != "round_trip_ms" or not cell.round_trip_ms or cell.far == case.far
+        ]
         asked = getattr(case, title)
         if not min(known) <= asked <= max(known):
             yield f"{asked:,} {unit}; {min(known):,} to {max(known):,} were"
@@ -194,6 +204,10 @@ def _not_measured(case: Case, measured: Measurements) -> Iterator[str]:
         yield "TLS and exactly once together; their factors are multiplied"
     if case.tls:
         yield "the processor time of your brokers, of which TLS takes more than of the workers'"
+    for name, word in (("tls", "TLS"), ("exactly_once", "exactly once")):
+        with_it = [measured.cells[cell].rate(cell) for cell in cells if getattr(cell, name)]
+        if getattr(case, name) and needed > (most := max(with_it, default=0)):
+            yield f"{word} with more than {_mb(most)}; its factor is of processor time"
     rates = [measured.cells[cell].rate(cell) for cell in cells]
     if case.tasks > 1:
         yield (

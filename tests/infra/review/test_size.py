@@ -72,11 +72,19 @@ def test_the_answer_is_the_fewest_tasks_with_a_quarter_to_spare_and_says_what_ea
         pytest.param({"round_trip_ms": 200}, "200 ms of round trip; 0 to 50 were", id="round trip"),
         pytest.param({"partitions": 600}, "partitions of a task; 4 to 8 were", id="partitions of a task"),
         pytest.param({"tls": True, "exactly_once": True}, "TLS and exactly once together", id="both factors"),
+        pytest.param({"near": "source"}, "50 ms of round trip; 0 to 0 were", id="round trip to the target"),
+        pytest.param({"tls": True}, "TLS with more than 0.0 MB/s", id="rate with TLS"),
     ],
 )
 def test_what_was_not_measured_is_said(changed: dict[str, int], wanted: str) -> None:
     question = replace(Question(10_000_000, 1_000, 8, 50), **changed)  # type: ignore[arg-type]
     assert [text for text in answer(question, MEASURED).not_measured if wanted in text]
+
+
+def test_a_worker_has_the_cores_for_as_many_tasks_as_it_runs_if_one_fails() -> None:
+    """One core in all for three tasks: one of two workers runs two of them."""
+    got = answer(Question(80_000_000, 1_000, 3, 50), MEASURED)
+    assert (got.case.tasks, got.workers, got.worker_cores) == (3, 3, 1.0)
 
 
 def test_tls_and_exactly_once_need_more_cores() -> None:
