@@ -19,7 +19,7 @@ from kafka_replication.components.flows.selections import all_topics
 from kafka_replication.components.kafka.acls import CLUSTER_NAME, EVERY_NAME, implying, wider_resources
 from kafka_replication.components.kafka.name_prefixes import beginnings_of_entry
 from kafka_replication.components.kafka.replication_policy import HEARTBEATS_TOPIC
-from kafka_replication.components.render.connector_config import chooses_heartbeats
+from kafka_replication.components.render.connector_config import replicates_heartbeats
 from kafka_replication.components.render.heartbeat_workers import heartbeat_workers
 from kafka_replication.components.topology.clusters import (
     ConfigValue,
@@ -167,8 +167,7 @@ def _worker(user: _User, flow: ResolvedFlow, exactly_once: bool) -> Iterator[Acl
 
 def _source_connector(flow: ResolvedFlow, source: _User, target: _User) -> Iterator[Acl]:
     settings = flow.settings
-    chosen = chooses_heartbeats(flow.expanded.kafka)
-    heartbeats = sorted(flow.heartbeat_topics) if settings.replicate_heartbeats or not chosen else []
+    heartbeats = sorted(flow.heartbeat_topics) if replicates_heartbeats(flow.expanded) else []
     remote = ("CREATE", "WRITE", "ALTER", "ALTER_CONFIGS")
     policy = replication_policy(settings)
     for pattern in all_topics(settings):

@@ -313,6 +313,11 @@ def chooses_heartbeats(version: str) -> bool:
     return "heartbeats.replication.enabled" in definitions(version, Owner.SOURCE)
 
 
+def replicates_heartbeats(flow: ExpandedFlow) -> bool:
+    """Return whether a source connector of the flow replicates the source's heartbeats."""
+    return flow.settings.replicate_heartbeats or not chooses_heartbeats(flow.kafka)
+
+
 def _decided(flow: ResolvedFlow, decisions: _Decisions) -> _Entries:
     """Return the values, each with the path in the topology file that decides it."""
     return {name: LayerValue(value, flow.expanded.where(key)) for name, (value, key) in decisions.items()}

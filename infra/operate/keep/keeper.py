@@ -30,6 +30,7 @@ from kafka_replication.components.contract.problems import CannotRunError
 from kafka_replication.components.contract.wording import agreeing, named, number
 from kafka_replication.components.kafka.log_ends import EndHistory, Ends
 from kafka_replication.components.kafka.positions import CommittedOffset, TopicPartition
+from kafka_replication.components.render.connector_config import replicates_heartbeats
 from kafka_replication.components.render.job_parameters import connector_login
 from kafka_replication.infra.operate.flow_access import FlowAccess
 from kafka_replication.infra.operate.keep.other_half import OtherHalf, syncs_of_other_half
@@ -305,7 +306,8 @@ class StackKeeper:
             source = opened.reader(connector_login(opened.flow, "source"))
             now, renewed = time.monotonic(), self._renewed.get(flow.name)
             renew = renewed is None or now - renewed > _RENEW_SECONDS
-            commit_starts(flow, source, opened.writer("source").commit, renew=renew)
+            commit, crosses = opened.writer("source").commit, replicates_heartbeats(opened.flow.expanded)
+            commit_starts(flow, source, commit, renew=renew, heartbeats=crosses)
             if renew:
                 self._renewed[flow.name] = now
         if flow.guard is not None:

@@ -19,22 +19,27 @@ def commit_starts(
     commit: Callable[[str, Mapping[TopicPartition, CommittedOffset]], None],
     *,
     renew: bool,
+    heartbeats: bool,
 ) -> None:
     """Commit the start of the log for each partition without an offset in the group.
 
     With `renew`, the offsets of the others are committed again, so that none expires: a start that was committed anew
-    could lie behind a gap. `source` sees what the connectors see. Heartbeats that come from the target do not go back
-    there. Source: MirrorSourceConnector.shouldReplicateTopic, isCycle.
+    could lie behind a gap. `source` sees what the connectors see, also topics that they may not read. `heartbeats`
+    cross unless they come from the target. Source: MirrorSourceConnector.shouldReplicateTopic, isCycle.
     """
     group, separator, topics = flow.starts_group or "", flow.separator, source.topics()
-    heartbeats = (
+    beats = (
         topic
         for topic in topics
-        if is_heartbeat_topic(topic, separator) and flow.target.alias not in clusters_passed(topic, separator)
+        if heartbeats
+        and is_heartbeat_topic(topic, separator)
+        and flow.target.alias not in clusters_passed(topic, separator)
     )
-    partitions = source.partitions({*flow.replicated(topics), *heartbeats})
+    partitions = source.partitions({*flow.replicated(topics), *beats})
     known = source.committed([group]).get(group, {})
     starts = source.logs(partition for partition in partitions if partition not in known)
-    offsets = {**(known if renew else {}), **{partition: log.start for partition, log in starts.items()}}
+    offsets = {partition: log.start for partition, log in starts.items()}
+    if renew:
+        offsets |= {partition: known[partition] for partition in partitions if partition in known}
     if offsets:
         commit(group, {partition: CommittedOffset(offset) for partition, offset in offsets.items()})

@@ -12,7 +12,9 @@ FLOW = flow_parameters(a_resolved_flow(onLoss="stop", topics=["orders", "payment
 GROUP = "__mm2-starts.orders"
 
 
-def committed(source: Cluster, *, renew: bool = False) -> dict[str, dict[TopicPartition, CommittedOffset]]:
+def committed(
+    source: Cluster, *, renew: bool = False, heartbeats: bool = True
+) -> dict[str, dict[TopicPartition, CommittedOffset]]:
     """What one look commits, by group; it is committed in the cluster, too."""
     found = {}
 
@@ -20,7 +22,7 @@ def committed(source: Cluster, *, renew: bool = False) -> dict[str, dict[TopicPa
         found[group] = dict(offsets)
         source.commit(group, {partition: offset.offset for partition, offset in offsets.items()})
 
-    commit_starts(FLOW, Reader("useast", source.config), commit, renew=renew)
+    commit_starts(FLOW, Reader("useast", source.config), commit, renew=renew, heartbeats=heartbeats)
     return found
 
 
@@ -48,3 +50,9 @@ def test_known_starts_are_committed_again_as_they_are() -> None:
     others = {TopicPartition("orders", number): CommittedOffset(0) for number in range(1, 4)}
     assert committed(source) == {GROUP: others}
     assert committed(source, renew=True) == {GROUP: {first: CommittedOffset(3), **others}}
+
+
+def test_heartbeats_that_do_not_cross_get_no_start_as_the_connectors_need_not_have_the_right_to_read_them() -> None:
+    source = Cluster()
+    source.hold("heartbeats", [(0, "")])
+    assert committed(source, heartbeats=False) == {}
