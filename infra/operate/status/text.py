@@ -178,7 +178,7 @@ def _losses(stack: str, flow: FlowStatus) -> Iterator[Fact]:
 
 def _continue(stack: str, flow: str, stop: StopStatus) -> str:
     topic, _, number = stop.partition.rpartition("-")
-    entry = f"[{{topic: {topic}, partition: {number}, offset: earliest}}]"
+    entry = f'[{{topic: "{topic}", partition: {number}, offset: earliest}}]'
     return f"echo '{entry}' > gap.yaml && replicate offsets {stack} {flow} set gap.yaml"
 
 

@@ -318,7 +318,7 @@ def test_what_retention_deletes_before_it_crosses_has_a_line(losses: Losses | No
 
 STOPPED = "stopped at offset 30 of orders-0, of which useast holds"
 GAP_REMEDY = (
-    "to continue with what is there: echo '[{topic: orders, partition: 0, offset: earliest}]' > gap.yaml && "
+    "to continue with what is there: echo '[{topic: \"orders\", partition: 0, offset: earliest}]' > gap.yaml && "
     "replicate offsets prod orders set gap.yaml"
 )
 
