@@ -6,7 +6,7 @@ from kafka_replication.components.contract.problems import Problem, warning
 from kafka_replication.components.contract.report import ACCEPTABLE, NOT_ACCEPTABLE
 from kafka_replication.components.flows.expansion import ExpandedFlow, expand
 from kafka_replication.components.flows.selections import each_source, source_key
-from kafka_replication.components.kafka.plugins import KAFKA_TRANSFORMS
+from kafka_replication.components.kafka.plugins import FILTER, KAFKA_TRANSFORMS
 from kafka_replication.components.properties.definitions import nearest
 from kafka_replication.components.topology.clusters import Model
 from kafka_replication.components.topology.connectors import StartFrom
@@ -59,9 +59,6 @@ def _check_selections(name: str, replication: MirrorMaker2) -> Iterator[Problem]
             )
 
 
-_FILTER = f"{KAFKA_TRANSFORMS}Filter"
-
-
 def check_on_loss(flow: ExpandedFlow) -> Iterator[Problem]:
     """A flow that stops at a gap replicates each partition from the start of its log, and drops no record."""
     if flow.settings.on_loss is None:
@@ -77,9 +74,9 @@ def check_on_loss(flow: ExpandedFlow) -> Iterator[Problem]:
     for part, source in each_source(flow.settings):
         for place, transforms in {"before": source.transforms.before, "after": source.transforms.after}.items():
             for name, transform in transforms.items():
-                if transform.type == _FILTER or not transform.type.startswith(KAFKA_TRANSFORMS):
+                if transform.type == FILTER or not transform.type.startswith(KAFKA_TRANSFORMS):
                     where = flow.where(source_key(flow.settings, part, f"transforms.{place}.{name}"))
-                    what = f"`{name}` {'drops' if transform.type == _FILTER else 'may drop'} records, {stopping}"
+                    what = f"`{name}` {'drops' if transform.type == FILTER else 'may drop'} records, {stopping}"
                     yield Problem(where, "stop-not-possible", what, why, "remove `onLoss`, or the transform.")
         if source.start_from is StartFrom.LATEST:
             where = flow.where(source_key(flow.settings, part, "startFrom"))

@@ -10,6 +10,8 @@ from enum import StrEnum
 from typing import TypeVar
 
 KAFKA_TRANSFORMS = "org.apache.kafka.connect.transforms."
+#: Drops records, as its predicate says.
+FILTER = f"{KAFKA_TRANSFORMS}Filter"
 KAFKA_PREDICATES = f"{KAFKA_TRANSFORMS}predicates."
 TOPIC_NAME_MATCHES = f"{KAFKA_PREDICATES}TopicNameMatches"
 HAS_HEADER_KEY = f"{KAFKA_PREDICATES}HasHeaderKey"

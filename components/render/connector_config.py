@@ -23,6 +23,7 @@ from kafka_replication.components.flows.selections import (
     source_settings,
 )
 from kafka_replication.components.kafka.connectors import ConnectorRole
+from kafka_replication.components.kafka.plugins import FILTER, HAS_HEADER_KEY, KAFKA_TRANSFORMS, TOPIC_NAME_MATCHES
 from kafka_replication.components.kafka.replication_policy import SIDES, Side
 from kafka_replication.components.properties.definitions import Owner, definitions
 from kafka_replication.components.render.client_settings import preset_settings
@@ -35,7 +36,6 @@ from kafka_replication.components.topology.connectors import Connector, Converte
 from kafka_replication.components.topology.model import ExactlyOnce, Flow
 from kafka_replication.components.topology.workers import VariableRack
 
-_TRANSFORMS = "org.apache.kafka.connect.transforms"
 #: The guard's filter; a chain that contains it has the guard.
 GUARD_FILTER = "DropReplicated"
 _GUARD_TRANSFORMS = (GUARD_FILTER, "MarkReplicated")
@@ -86,16 +86,16 @@ def _guard(flow: Flow) -> Mapping[str, PropertyValue]:
     drop, mark = (f"transforms.{name}" for name in _GUARD_TRANSFORMS)
     from_target, not_heartbeats = (f"predicates.{name}" for name in _GUARD_PREDICATES)
     return {
-        f"{drop}.type": f"{_TRANSFORMS}.Filter",
+        f"{drop}.type": FILTER,
         f"{drop}.predicate": _GUARD_PREDICATES[0],
-        f"{mark}.type": f"{_TRANSFORMS}.InsertHeader",
+        f"{mark}.type": f"{KAFKA_TRANSFORMS}InsertHeader",
         f"{mark}.header": marker_header(flow.source),
         # ByteArrayConverter accepts only bytes or null; any other literal fails the task.
         f"{mark}.value.literal": "null",
         f"{mark}.predicate": _GUARD_PREDICATES[1],
-        f"{from_target}.type": f"{_TRANSFORMS}.predicates.HasHeaderKey",
+        f"{from_target}.type": HAS_HEADER_KEY,
         f"{from_target}.name": marker_header(flow.target),
-        f"{not_heartbeats}.type": f"{_TRANSFORMS}.predicates.TopicNameMatches",
+        f"{not_heartbeats}.type": TOPIC_NAME_MATCHES,
         f"{not_heartbeats}.pattern": _NOT_HEARTBEATS,
     }
 
