@@ -13,6 +13,7 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
+import psutil
 from confluent_kafka import Consumer, Producer
 
 TOPIC, REMOTE, PARTITIONS = "plain-orders", "useast.plain-orders", 3
@@ -81,9 +82,9 @@ def hook() -> int:
 
 
 def _end(process: int) -> None:
-    os.kill(process, signal.SIGTERM)
-    while Path(f"/proc/{process}").exists():
-        time.sleep(0.1)
+    ended = psutil.Process(process)
+    ended.terminate()
+    ended.wait()
 
 
 if __name__ == "__main__":
