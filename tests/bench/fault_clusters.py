@@ -20,11 +20,12 @@ from kubernetes import client
 from kafka_replication.components.contract.report import Verdict
 from kafka_replication.infra.local.endpoints import ADMIN, Region
 from kafka_replication.infra.local.traffic import create_topics
-from tests.bench.fault_places import Place, delete_topics
+from tests.bench.fault_places import Place
 from tests.bench.fault_rows import Fault, Making
 from tests.bench.fault_stack import World
 from tests.local.flows import suspended
 from tests.spark.scenes import CALL_SECONDS, Headers, produce
+from tests.topics import delete_topics
 
 PASS, FAIL, ERROR = Verdict.PASS, Verdict.FAIL, Verdict.ERROR
 _TOO_LONG = "payments-" + "x" * 240

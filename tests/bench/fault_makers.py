@@ -9,10 +9,11 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewPartitions  # type: ignore[attr-defined]  # not in its stubs
 
 from kafka_replication.infra.local.endpoints import ADMIN, Region
-from tests.bench.fault_places import EVERY, RECORDS, Place, Row, delete_topics, recreate
+from tests.bench.fault_places import EVERY, RECORDS, Place, Row, recreate
 from tests.bench.fault_rows import Making
 from tests.bench.fault_stack import World
 from tests.spark.scenes import CALL_SECONDS, Headers, produce
+from tests.topics import delete_topics
 
 COMPACTED = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.99"}
 #: With this topic configuration, the time of arrival replaces the timestamp of each record.

@@ -17,7 +17,8 @@ from tests.commits import commit
 from tests.local.flows import ARRIVAL_SECONDS
 from tests.local.observed import committed
 from tests.spark import forging
-from tests.spark.scenes import CALL_SECONDS, Headers, produce, remove_records
+from tests.spark.scenes import CALL_SECONDS, Headers, produce
+from tests.topics import delete_topics, remove_records
 
 RECORDS = 100
 COMMITTED = 60
@@ -156,14 +157,6 @@ def expect_synced(place: Place, offset: int, ending: str = "") -> None:
     found = place.translated(ending)
     if found < offset:
         raise NotYetError(f"its offset on the target is {found}")
-
-
-def delete_topics(region: Region, topics: Iterable[str]) -> None:
-    admin = AdminClient(region.client_config(ADMIN))
-    existing = admin.list_topics(timeout=CALL_SECONDS).topics
-    if wanted := [topic for topic in topics if topic in existing]:
-        for future in admin.delete_topics(wanted, operation_timeout=CALL_SECONDS).values():
-            future.result(CALL_SECONDS)
 
 
 def recreate(region: Region, topic: str, partitions: int, config: Mapping[str, str] | None = None) -> None:

@@ -20,10 +20,11 @@ from kafka_replication.infra.local.state import write_private
 from kafka_replication.infra.local.traffic import LEDGER
 from tests.bench.fault_clusters import denied
 from tests.bench.fault_connectors import FAILING
-from tests.bench.fault_places import Place, delete_topics, expect_ends
+from tests.bench.fault_places import Place, expect_ends
 from tests.bench.fault_stack import World
 from tests.bench.monitoring_logins import expired_certificate, kill_worker, wrong_password
 from tests.bench.monitoring_stack import RECORDS, a_topic, write
+from tests.topics import delete_topics
 
 Making = Callable[[World], AbstractContextManager[object]]
 

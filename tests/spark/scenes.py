@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from confluent_kafka import Producer
-from confluent_kafka import TopicPartition as KafkaPartition
-from confluent_kafka.admin import AdminClient, DeletedRecords  # type: ignore[attr-defined]  # not in its stubs
 
 from kafka_replication.components.contract.parameters import FlowParameters
 from kafka_replication.infra.local.endpoints import Endpoints, Region
@@ -225,11 +223,3 @@ def transaction(
     finally:
         if not committed:
             producer.abort_transaction(CALL_SECONDS)
-
-
-def remove_records(region: Region, topic: str, partition: int, before: int) -> None:
-    """Delete the records before an offset, as retention does."""
-    admin = AdminClient(region.client_config("admin"))
-    for future in admin.delete_records([KafkaPartition(topic, partition, before)]).values():
-        removed: DeletedRecords = future.result(CALL_SECONDS)
-        assert removed.low_watermark == before

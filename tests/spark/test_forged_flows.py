@@ -10,7 +10,8 @@ from kafka_replication.infra.local.endpoints import Endpoints
 from kafka_replication.infra.local.traffic import create_topics
 from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 from tests.spark.outcomes import Check, CheckWhile, codes_of, failures, named
-from tests.spark.scenes import CALL_SECONDS, RECORDS, Scene, produce, remove_records
+from tests.spark.scenes import CALL_SECONDS, RECORDS, Scene, produce
+from tests.topics import remove_records
 
 
 def test_a_flow_that_lost_nothing_passes_with_its_counts(check: Check, endpoints: Endpoints) -> None:

@@ -7,7 +7,8 @@ import pytest
 from kafka_replication.components.contract.report import FlowOutcome, Verdict
 from kafka_replication.infra.local.endpoints import Endpoints
 from tests.spark.outcomes import Check, codes_of, failures, named
-from tests.spark.scenes import Scene, remove_records
+from tests.spark.scenes import Scene
+from tests.topics import remove_records
 
 #: Source offset at which the forged flows start.
 START, END = 20, 60

@@ -11,7 +11,8 @@ from kafka_replication.infra.local.endpoints import Endpoints, Region
 from kafka_replication.infra.local.traffic import create_topics
 from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 from tests.spark.outcomes import Check, codes_of, failures, named
-from tests.spark.scenes import CALL_SECONDS, Headers, Scene, produce, remove_records, transaction
+from tests.spark.scenes import CALL_SECONDS, Headers, Scene, produce, transaction
+from tests.topics import remove_records
 
 #: Numbers of records that have a key: a compacted topic accepts no others.
 KEYED = range(8, 14)

@@ -22,8 +22,9 @@ from kafka_replication.spark.read.credentials import resolver
 from kafka_replication.spark.read.sessions import Spark
 from kafka_replication.spark.report.publish import publish
 from tests.spark.outcomes import Check, codes_of, named
-from tests.spark.scenes import CALL_SECONDS, Scene, new_producer, remove_records, transaction
+from tests.spark.scenes import CALL_SECONDS, Scene, new_producer, transaction
 from tests.spark.test_recreated import make_anew
+from tests.topics import remove_records
 
 NAMESPACE = "incremental-tests"
 LONG, OVERLAP = 250, 100

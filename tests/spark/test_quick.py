@@ -8,7 +8,8 @@ from kafka_replication.spark.checks.parity import quick
 from kafka_replication.spark.report.failover import headline
 from tests.spark.outcomes import Check, codes_of, named
 from tests.spark.pair_scenes import RECORDS, PairScene
-from tests.spark.scenes import Scene, produce, remove_records, transaction
+from tests.spark.scenes import Scene, produce, transaction
+from tests.topics import remove_records
 
 LONG = 250
 

@@ -19,8 +19,8 @@ from kafka_replication.spark.read.sessions import Spark
 from kafka_replication.spark.report.publish import config_map, publish
 from tests.spark.outcomes import named
 from tests.spark.scenes import CALL_SECONDS, Scene, passwords
-from tests.spark.test_deleted_topics import delete
 from tests.spark.test_report import a_check, an_outcome
+from tests.topics import delete_topics
 
 BEFORE = {"useast": {"orders": "A", "bills": "B", "old": "O"}, "uswest": {"useast.orders": "C"}}
 NAMESPACE = "recreated-tests"
@@ -68,7 +68,7 @@ def make_anew(region: Region, topic: str) -> None:
         if topic in admin.list_topics(timeout=CALL_SECONDS).topics:
             raise NotYetError("still listed")
 
-    delete(region, topic)
+    delete_topics(region, [topic])
     wait_for(f"topic {topic} to vanish", vanished, CALL_SECONDS)
     create_topics(region, {topic: 1})
 

@@ -14,7 +14,8 @@ from kafka_replication.infra.local.traffic import create_topics
 from kafka_replication.spark.read.credentials import client_options, keystore_to_pem, resolver
 from kafka_replication.spark.read.flows import FlowCluster
 from kafka_replication.spark.read.sessions import Spark
-from tests.spark.scenes import Scene, cluster_document, passwords, produce, remove_records, transaction
+from tests.spark.scenes import Scene, cluster_document, passwords, produce, transaction
+from tests.topics import remove_records
 
 ORDERS, PAYMENTS = TopicPartition("orders", 0), TopicPartition("payments", 1)
 

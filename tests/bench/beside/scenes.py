@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from kafka_replication.infra.local.endpoints import Region
-from tests.spark.scenes import Headers, Scene, produce, remove_records
+from tests.spark.scenes import Headers, Scene, produce
+from tests.topics import remove_records
 
 #: Records of each of two partitions; a group has committed COMMITTED of the first.
 RECORDS, PARTITIONS, COMMITTED = 2_000, 2, 1_500

@@ -1,16 +1,16 @@
 """Each fault on a running flow makes the validation fail and is reported by name; then it is repaired."""
 
 import pytest
-from confluent_kafka import Producer, TopicPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import Producer
 
 from kafka_replication.components.contract.report import FlowOutcome, Verdict
-from kafka_replication.infra.local.endpoints import ADMIN, APP
+from kafka_replication.infra.local.endpoints import APP
 from kafka_replication.infra.local.traffic import create_topics, end_offsets, make_example_traffic, produce
 from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 from tests.commits import commit
 from tests.local.flows import ARRIVAL_SECONDS, Deployed, check_named, outcome_text
 from tests.local.observed import expect_records
+from tests.topics import delete_topics, remove_records
 
 
 @pytest.fixture(autouse=True)
@@ -78,7 +78,7 @@ def test_a_repaired_flow_passes_and_a_foreign_topic_named_like_a_remote_topic_is
     try:
         mended = deployed.validate()
     finally:
-        _delete_topics(deployed, uswest="useast.payments-made-by-hand")
+        delete_topics(deployed.endpoints.regions["uswest"], ["useast.payments-made-by-hand"])
     assert mended.verdict is Verdict.PASS, outcome_text(mended)
     named = "useast.payments-made-by-hand on uswest is named like the remote topic of payments-made-by-hand in orders"
     assert f"foreign-topic: {named}" in outcome_text(mended)
@@ -104,37 +104,22 @@ def test_records_lost_to_retention_before_they_were_replicated_are_reported(depl
     wait_for("payments-lost to arrive", lambda: expect_records(target, "useast.payments-lost", 200), ARRIVAL_SECONDS)
     with deployed.edited("orders-source", {"state": "stopped"}, {"state": "running"}):
         produce(source, "payments-lost", 300, seed=1, first=200)
-        _delete_records(deployed, "payments-lost", 350)
+        remove_records(source, "payments-lost", 0, 350)
         produce(source, "payments-lost", 100, seed=1, first=500)
     wait_for("the rest to arrive", lambda: expect_records(target, "useast.payments-lost", 450), ARRIVAL_SECONDS)
     # What was lost cannot arrive.
     resumed = deployed.validate(catch_up_seconds=10)
-    _delete_topics(deployed, useast="payments-lost", uswest="useast.payments-lost")
+    delete_topics(source, ["payments-lost"])
+    delete_topics(target, ["useast.payments-lost"])
     lost = check_named(resumed, "nothing-lost-to-retention")
     assert lost.verdict is Verdict.FAIL, outcome_text(resumed)
     assert "payments-lost" in outcome_text(resumed)
     assert lost.counts["lost"] == 150
 
 
-def _delete_records(deployed: Deployed, topic: str, before: int) -> None:
-    """Delete records as retention does, without waiting for the end of a segment."""
-    admin = AdminClient(deployed.endpoints.regions["useast"].client_config(ADMIN))
-    for future in admin.delete_records([TopicPartition(topic, 0, before)]).values():
-        assert future.result(60).low_watermark == before
-
-
 def _empty(deployed: Deployed, source_topic: str, remote_topic: str) -> None:
     """Remove a stray record by emptying both topics up to their ends."""
     for alias, topic in (("useast", source_topic), ("uswest", remote_topic)):
         region = deployed.endpoints.regions[alias]
-        admin = AdminClient(region.client_config(ADMIN))
-        ends = end_offsets(region, [topic])
-        for future in admin.delete_records([TopicPartition(*place, end) for place, end in ends.items()]).values():
-            future.result(60)
-
-
-def _delete_topics(deployed: Deployed, **topics: str) -> None:
-    for alias, topic in topics.items():
-        admin = AdminClient(deployed.endpoints.regions[alias].client_config(APP))
-        for future in admin.delete_topics([topic]).values():
-            future.result(60)
+        for (_, partition), end in end_offsets(region, [topic]).items():
+            remove_records(region, topic, partition, end)
