@@ -75,7 +75,8 @@ class Case:
     """Something that was or could be measured. `far` is the side of the workers at which the round trip is.
 
     `settings` are `kafka`, which leaves Kafka's own, or the preset of this name. `pace` is the bytes a second that a
-    producer writes while latency is measured; 0 if there were always more records to copy.
+    producer writes while latency is measured; 0 if there were always more records to copy. `link` is the most bytes a
+    second between the workers and the far side, in each direction; 0 is no limit.
     """
 
     settings: Literal["kafka", "throughput", "latency"] = "kafka"
@@ -88,6 +89,7 @@ class Case:
     compression: Literal["none", "lz4", "zstd"] = "none"
     exactly_once: bool = False
     pace: int = 0
+    link: int = 0
 
     @property
     def partitions_of_task(self) -> int:
@@ -98,6 +100,7 @@ class Case:
     def text(self) -> str:
         more = [word for word, given in (("TLS", self.tls), ("exactly once", self.exactly_once)) if given]
         way = f" to the {self.far}" if self.round_trip_ms else ""
+        way += f" over {self.link / 1e6:g} MB/s" if self.link else ""
         tasks, partitions = f"tasks {self.tasks}", f"partitions {self.partitions}"
         records = f"records of {self.record_bytes:,} B"
         return ", ".join([self.settings, *more, f"{self.round_trip_ms} ms{way}", tasks, partitions, records])
@@ -132,23 +135,32 @@ class Cost(NamedTuple):
         return self.per_record / record_bytes + self.per_byte
 
 
+class Factors(NamedTuple):
+    """How many times as much processor time is needed with TLS, and with exactly once."""
+
+    tls: float = 1.0
+    exactly_once: float = 1.0
+
+    def of(self, case: Case) -> float:
+        """Return the factor of a case; with both, they are multiplied."""
+        return (self.tls if case.tls else 1.0) * (self.exactly_once if case.exactly_once else 1.0)
+
+
 @dataclass(frozen=True)
 class Fitted:
-    """What was fitted to the cells: the seconds of a task and the processor seconds of a worker, by settings.
+    """What was fitted to the cells: the seconds of a task, and the processor seconds of a worker and of the brokers of
+    both sides together, by settings.
 
-    `fetch_ms` and `acknowledge_ms` are the time of a fetch and of an acknowledgement besides the round trip. `tls` and
-    `exactly_once` multiply the costs of a worker.
+    `fetch_ms` and `acknowledge_ms` are the time of a fetch and of an acknowledgement besides the round trip.
     """
 
     task: Mapping[str, Cost]
     worker: Mapping[str, Cost]
+    brokers: Mapping[str, Cost]
     fetch_ms: float
     acknowledge_ms: float
-    tls: float = 1.0
-    exactly_once: float = 1.0
-
-    def factor(self, case: Case) -> float:
-        return (self.tls if case.tls else 1.0) * (self.exactly_once if case.exactly_once else 1.0)
+    of_worker: Factors
+    of_brokers: Factors
 
 
 @dataclass(frozen=True)
@@ -170,8 +182,10 @@ class Measurements:
 def measurements_of(document: Mapping[str, Any]) -> Measurements:
     """Return the measurements of a document in the form of `throughput.json`."""
     fitted = dict(document["fitted"])
-    for name in ("task", "worker"):
+    for name in ("task", "worker", "brokers"):
         fitted[name] = {settings: Cost(*cost) for settings, cost in fitted[name].items()}
+    for name in ("of_worker", "of_brokers"):
+        fitted[name] = Factors(*fitted[name])
     read = [(Case(**each["cell"]), Measured(**each["measured"]), each["held_back"]) for each in document["cells"]]
     return Measurements(
         document["machine"],
@@ -208,12 +222,12 @@ class Carried(NamedTuple):
     """The bytes a second that all tasks of a case carry, and what limits them."""
 
     rate: float
-    limit: Literal["fetch", "produce", "processor"]
+    limit: Literal["fetch", "produce", "processor", "link"]
 
 
 def carried(case: Case, consumer: Numbers, producer: Numbers, fitted: Fitted) -> Carried:
     """Return what a case carries if each task has one connection to each side and processors of its own."""
-    of_byte = fitted.task[case.settings].of_byte(case.record_bytes) * fitted.factor(case)
+    of_byte = fitted.task[case.settings].of_byte(case.record_bytes) * fitted.of_worker.of(case)
     fetch_ms, acknowledge_ms = fitted.fetch_ms, fitted.acknowledge_ms
     if case.far == "source":
         fetch_ms += case.round_trip_ms
@@ -222,11 +236,13 @@ def carried(case: Case, consumer: Numbers, producer: Numbers, fitted: Fitted) ->
     produced = _produced(case, producer, acknowledge_ms / 1000)
     fetched = _fetched(case, consumer, fetch_ms / 1000, max(of_byte, 1 / produced))
     rate, limit = min((1 / of_byte, "processor"), (produced, "produce"), (fetched, "fetch"))
-    return Carried(rate * case.partitions / case.partitions_of_task, limit)  # type: ignore[arg-type]
+    shared = case.link * case.record_bytes / (case.record_bytes + _RECORD_OVERHEAD) if case.link else math.inf
+    busy = case.partitions / case.partitions_of_task
+    return min(Carried(rate * busy, limit), Carried(shared, "link"))  # type: ignore[arg-type]
 
 
 def nearest(case: Case, cells: Iterable[Case]) -> Case:
-    """Return the measured case that a case resembles most."""
+    """Return the measured case that a case resembles most, of those whose link was no limit."""
 
     def distance(other: Case) -> tuple[bool, bool, bool, float]:
         sizes = (
@@ -238,7 +254,8 @@ def nearest(case: Case, cells: Iterable[Case]) -> Case:
         trips = (case.round_trip_ms - other.round_trip_ms) / 50
         return case.settings != other.settings, ways, extra and not case.round_trip_ms, math.hypot(*sizes, trips)
 
-    return min((other for other in cells if bool(other.pace) == bool(case.pace)), key=distance)
+    alike = (other for other in cells if bool(other.pace) == bool(case.pace) and not other.link)
+    return min(alike, key=distance)
 
 
 def memory_of_task(case: Case, consumer: Numbers, producer: Numbers) -> int:

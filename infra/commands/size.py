@@ -55,6 +55,12 @@ def size(
     exactly_once: Annotated[bool, typer.Option("--exactly-once", help="`exactlyOnce: enabled`.")] = False,
     near: Annotated[Side, typer.Option(help="The side that the workers are beside.")] = "target",
     tasks: Annotated[int | None, typer.Option(min=1, help="Tasks, instead of the fewest that carry the rate.")] = None,
+    link: Annotated[
+        int | None,
+        typer.Option(
+            metavar="RATE", parser=_quantity(_RATES, "125MB/s"), help="What the link between the regions carries."
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Say how many tasks and which workers carry a rate over a round trip, and what to write into the topology.
@@ -69,7 +75,7 @@ def size(
     if tasks is not None and tasks > partitions:
         text = f"{tasks}: {number(partitions, 'partition')} keep at most as many tasks busy"
         raise typer.BadParameter(text, param_hint="--tasks")
-    question = Question(rate, record, partitions, round_trip, tls, exactly_once, near, tasks)
+    question = Question(rate, record, partitions, round_trip, tls, exactly_once, near, tasks, link or 0)
     answered = answer(question, measurements())
     if as_json:
         typer.echo(json.dumps(answered.document(), indent=2))

@@ -13,6 +13,7 @@ from kafka_replication.components.kafka.replication_policy import Side
 from kafka_replication.components.kafka.throughput import (
     Carried,
     Case,
+    Factors,
     Measurements,
     Numbers,
     carried,
@@ -42,6 +43,8 @@ class Question:
     exactly_once: bool = False
     near: Side = "target"
     tasks: int | None = None
+    #: The most bytes a second between the regions, in each direction; 0 is no limit.
+    link: int = 0
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,8 @@ class Answer:
     workers: int
     worker_cores: float
     worker_mib: int
+    #: Cores that the brokers of both sides need together, besides what they need without the flow.
+    brokers_cores: float
     reasons: list[tuple[str, str]]
     not_measured: list[str]
     settings: dict[str, Any]
@@ -62,8 +67,8 @@ class Answer:
         return {
             **{"version": 1, "tasks": self.case.tasks, "bytesPerSecond": round(self.carried.rate)},
             **{"limit": self.carried.limit, "workers": self.workers, "coresOfWorker": self.worker_cores},
-            **{"mebibytesOfWorker": self.worker_mib, "reasons": dict(self.reasons)},
-            **{"notMeasured": self.not_measured, "settings": self.settings},
+            **{"mebibytesOfWorker": self.worker_mib, "coresOfBrokers": round(self.brokers_cores, 1)},
+            **{"reasons": dict(self.reasons), "notMeasured": self.not_measured, "settings": self.settings},
         }
 
 
@@ -74,7 +79,7 @@ def answer(question: Question, measured: Measurements) -> Answer:
     def asked(tasks: int, settings: str = "throughput") -> tuple[Case, Carried]:
         far: Side = "source" if question.near == "target" else "target"
         sizes = question.round_trip_ms, tasks, question.partitions, question.record_bytes, question.tls
-        case = Case(settings, far, *sizes, exactly_once=question.exactly_once)  # type: ignore[arg-type]
+        case = Case(settings, far, *sizes, exactly_once=question.exactly_once, link=question.link)  # type: ignore[arg-type]
         return case, carried(case, *_clients(settings), measured.fitted)
 
     numbers = [question.tasks] if question.tasks else range(1, question.partitions + 1)
@@ -83,7 +88,9 @@ def answer(question: Question, measured: Measurements) -> Answer:
     if got.rate < needed:
         enough = (tasks for tasks in range(1, question.partitions + 1) if asked(tasks)[1].rate >= needed)
         raise _refusal(question, case, got, asked(question.partitions)[1].rate, next(enough, None))
-    cores = needed * measured.fitted.worker[case.settings].of_byte(case.record_bytes) * measured.fitted.factor(case)
+    fitted = measured.fitted
+    cores = needed * fitted.worker[case.settings].of_byte(case.record_bytes) * fitted.of_worker.of(case)
+    brokers = needed * fitted.brokers[case.settings].of_byte(case.record_bytes) * fitted.of_brokers.of(case)
 
     def of_busiest(left: int) -> float:
         """Cores of the worker with the most tasks, each of which may have the most partitions."""
@@ -98,11 +105,6 @@ def answer(question: Question, measured: Measurements) -> Answer:
     stood_on = nearest(case, measured.cells)
     found = measured.cells[stood_on]
     plain = asked(case.tasks, "kafka")[1].rate
-    factors = {
-        "TLS": (case.tls, measured.fitted.tls),
-        "exactly once": (case.exactly_once, measured.fitted.exactly_once),
-    }
-    more = "".join(f", with a factor of {factor:.2f} for {name}" for name, (asks, factor) in factors.items() if asks)
     reasons = [
         (
             "tasks",
@@ -112,8 +114,13 @@ def answer(question: Question, measured: Measurements) -> Answer:
         ("settings", f"`preset: throughput`; with Kafka's own settings, as many tasks carry {_mb(plain)}"),
         (
             "cores",
-            f"{cores:.1f} in all: {cores / needed * 1e9:.1f} processor seconds for a gigabyte{more}; "
+            f"{cores:.1f} in all: {_seconds(cores / needed)}{_factors(case, fitted.of_worker)}; "
             f"if one of {workers} workers fails, another has {number(tasks_of_worker, 'task')} of {case.tasks}",
+        ),
+        (
+            "brokers",
+            f"{brokers:.1f} cores more in all, of both sides: {_seconds(brokers / needed)}"
+            f"{_factors(case, fitted.of_brokers)}; followers of the target's partitions come on top",
         ),
         (
             "memory",
@@ -122,20 +129,22 @@ def answer(question: Question, measured: Measurements) -> Answer:
         ),
         (
             "measured",
-            f"{stood_on.text}: {_mb(found.rate(stood_on))}, {_per_gb(stood_on, found.worker_cpu, found.records)}",
+            f"{stood_on.text}: {_mb(found.rate(stood_on))}, "
+            f"{_seconds(found.worker_cpu / found.records / stood_on.record_bytes)}",
         ),
         *_latency(case, measured),
         ("model", _model(measured)),
     ]
     settings = _settings(question, case, workers, worker_cores, worker_mib)
     not_measured = list(_not_measured(case, needed, measured))
-    return Answer(case, got, workers, worker_cores, worker_mib, reasons, not_measured, settings)
+    return Answer(case, got, workers, worker_cores, worker_mib, brokers, reasons, not_measured, settings)
 
 
 _LIMITS = {
     "fetch": "what the fetches of a task bring in a round trip",
     "produce": "the batches that a task has in flight until they are acknowledged",
     "processor": "the processor time of a task",
+    "link": "the link between the regions, if nothing is compressed",
 }
 
 
@@ -166,14 +175,20 @@ def _clients(settings: str) -> tuple[Numbers, Numbers]:
 def _refusal(question: Question, case: Case, got: Carried, most: float, enough: int | None) -> RefusedError:
     """`most` is what a task for each partition would carry, and `enough` the number of tasks that carry the rate."""
     needed = question.bytes_per_second * _SPARE
+    asked = f"{_mb(question.bytes_per_second)} and a quarter more to catch up are {_mb(needed)}"
+    if got.limit == "link":
+        # Workers beside the target fetch batches as the producers on the source compressed them.
+        who = "producers on the source" if question.near == "target" else "the connector's producer"
+        what = f"the link carries {_mb(got.rate)} of records that are not compressed, but {asked}"
+        remedy = f"let {who} compress, and give the rate after compression, or get a faster link."
+        return RefusedError("link-too-slow", what, "--link", "All tasks share it.", remedy)
     partitions = math.ceil(needed / most * question.partitions)
     remedy = f"spread the records over at least {partitions} partitions."
     if enough is not None:
         remedy = f"leave out `--tasks`: {_tasks_carry(enough)} it."
     return RefusedError(
         "rate-too-high",
-        f"{_tasks_carry(case.tasks)} {_mb(got.rate)} of {number(case.partitions, 'partition')}, but "
-        f"{_mb(question.bytes_per_second)} and a quarter more to catch up are {_mb(needed)}",
+        f"{_tasks_carry(case.tasks)} {_mb(got.rate)} of {number(case.partitions, 'partition')}, but {asked}",
         "--rate",
         f"The limit is {_LIMITS[got.limit]}, and at most one task copies a partition.",
         remedy,
@@ -202,8 +217,6 @@ def _not_measured(case: Case, needed: float, measured: Measurements) -> Iterator
             yield f"{asked:,} {unit}; {min(known):,} to {max(known):,} were"
     if case.tls and case.exactly_once:
         yield "TLS and exactly once together; their factors are multiplied"
-    if case.tls:
-        yield "the processor time of your brokers, of which TLS takes more than of the workers'"
     for name, word in (("tls", "TLS"), ("exactly_once", "exactly once")):
         with_it = [measured.cells[cell].rate(cell) for cell in cells if getattr(cell, name)]
         if getattr(case, name) and needed > (most := max(with_it, default=0)):
@@ -240,5 +253,10 @@ def _mb(rate: float) -> str:
     return f"{rate / 1e6:,.1f} MB/s"
 
 
-def _per_gb(case: Case, seconds: float, records: int) -> str:
-    return f"{seconds / (records * case.record_bytes / 1e9):.1f} processor seconds for a gigabyte"
+def _seconds(of_byte: float) -> str:
+    return f"{of_byte * 1e9:.1f} processor seconds for a gigabyte"
+
+
+def _factors(case: Case, factors: Factors) -> str:
+    named = (("TLS", case.tls, factors.tls), ("exactly once", case.exactly_once, factors.exactly_once))
+    return "".join(f", with a factor of {factor:.2f} for {name}" for name, asked, factor in named if asked)

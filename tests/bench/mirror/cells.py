@@ -29,9 +29,10 @@ from tests.bench.mirror.proxy import Link
 def links(case: Case, source: Broker, target: Broker) -> list[Link]:
     """Return the proxies of the two brokers, with the windows that the buffers of the clients give."""
     delays = {"source": 0.0, "target": 0.0, case.far: float(case.round_trip_ms)}
+    limits = {"source": 0, "target": 0, case.far: case.link}
     windows = [_window(client, f"{way}.buffer.bytes") for client, way in zip(numbers(case), _WAYS, strict=True)]
     return [
-        Link(broker.far, broker.behind, delays[side], windows[0], windows[1])
+        Link(broker.far, broker.behind, delays[side], windows[0], windows[1], limits[side])
         for side, broker in (("source", source), ("target", target))
     ]
 
@@ -120,11 +121,15 @@ def reduced() -> Iterator[Case]:
         here = replace(_USUAL, settings=settings)
         yield from (replace(here, round_trip_ms=ms, partitions=1) for ms in (0, 20, 50, 100, 150))
         yield from (replace(here, round_trip_ms=50, partitions=count, tasks=tasks) for count, tasks in ((8, 1), (8, 4)))
-        yield from (replace(here, round_trip_ms=50, partitions=1, far="target"),)
+        yield replace(here, round_trip_ms=50, partitions=1, far="target")
+        yield replace(here, round_trip_ms=50, partitions=64, tasks=8)
+        yield from (replace(here, round_trip_ms=50, record_bytes=size) for size in (100, 10_000))
         yield from (replace(here, record_bytes=size) for size in (100, 1_000, 10_000))
     yield replace(_USUAL, settings="throughput", tasks=2)
     yield replace(_USUAL, settings="throughput", tls=True)
     yield replace(_USUAL, settings="throughput", exactly_once=True)
+    yield replace(_USUAL, settings="throughput", tls=True, round_trip_ms=50)
+    yield replace(_USUAL, settings="throughput", exactly_once=True, round_trip_ms=50)
 
 
 def whole() -> Iterator[Case]:
@@ -150,6 +155,9 @@ HELD_BACK: Sequence[Case] = (
     Case("throughput", "source", 0, 1, 8, 300),
     Case("kafka", "source", 80, 1, 1, 1_000),
     Case("kafka", "target", 20, 1, 4, 1_000),
+    Case("throughput", "source", 50, 2, 8, 1_000, link=20_000_000),
+    Case("throughput", "source", 20, 1, 8, 100, link=10_000_000),
+    Case("throughput", "target", 50, 2, 8, 1_000, link=20_000_000),
 )
 #: Latency at half a megabyte a second, which all of these settings carry.
 PACED: Sequence[Case] = tuple(

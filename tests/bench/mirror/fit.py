@@ -5,11 +5,11 @@ import json
 import math
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from kafka_replication.components.kafka.throughput import FILE, Case, Cost, Fitted, Measured
+from kafka_replication.components.kafka.throughput import FILE, Case, Cost, Factors, Fitted, Measured
 from kafka_replication.infra.machine import versions
 from tests.bench.mirror.cells import HELD_BACK, prediction, reduced, whole
 
@@ -33,20 +33,21 @@ def fit(results: Results, cores: int) -> Fitted:
             kind: cost([(case.record_bytes, took) for case, took in chosen if case.settings == kind]) for kind in kinds
         }
 
-    fitted = Fitted(
-        costs(lambda got: got.seconds, [1]),
-        costs(lambda got: got.worker_cpu),
-        0,
-        0,
-        _factor(used, lambda case: case.tls and not case.exactly_once),
-        _factor(used, lambda case: case.exactly_once and not case.tls),
-    )
-
+    task, worker, brokers = costs(lambda got: got.seconds, [1]), costs(_worker_seconds), costs(_brokers_seconds)
+    of_worker, of_brokers = _factors(used, _worker_seconds), _factors(used, _brokers_seconds)
     tried = (
-        Fitted(fitted.task, fitted.worker, fetch, acknowledge, fitted.tls, fitted.exactly_once)
+        Fitted(task, worker, brokers, fetch, acknowledge, of_worker, of_brokers)
         for fetch, acknowledge in itertools.product(_MILLISECONDS, _MILLISECONDS)
     )
     return min(tried, key=lambda candidate: error(plain, candidate, whole_cost(near), cores))
+
+
+def _worker_seconds(got: Measured) -> float:
+    return got.worker_cpu
+
+
+def _brokers_seconds(got: Measured) -> float:
+    return got.brokers_cpu
 
 
 def cost(points: Iterable[tuple[int, float]]) -> Cost:
@@ -64,7 +65,8 @@ def whole_cost(results: Results) -> dict[str, Cost]:
     pairs = [
         (case, (got.worker_cpu + got.brokers_cpu + got.proxy_cpu) / got.records)
         for case, got in results.items()
-        if not (case.tls or case.exactly_once or case.round_trip_ms or case.pace) and case.partitions > case.tasks
+        if not (case.tls or case.exactly_once or case.round_trip_ms or case.pace or case.link)
+        and case.partitions > case.tasks
     ]
     kinds = sorted({case.settings for case, _ in pairs})
     return {kind: cost([(case.record_bytes, took) for case, took in pairs if case.settings == kind]) for kind in kinds}
@@ -85,18 +87,19 @@ def error(results: Results, fitted: Fitted, spent: Mapping[str, Cost], cores: in
     return math.exp(math.sqrt(sum(squares) / len(squares))) - 1
 
 
-def _factor(results: Results, chosen: Callable[[Case], bool]) -> float:
-    """Return how much more processor time a worker needs than for the same case without TLS or exactly once.
+def _factors(results: Results, seconds: Callable[[Measured], float]) -> Factors:
+    """Return how much more of these seconds is needed than for the same case without TLS or exactly once.
 
     A factor below 1 comes from the noise of the measurement.
     """
-    ratios = []
+    ratios: dict[tuple[bool, bool], list[float]] = {}
     for case, got in results.items():
-        plain = Case(**{**asdict(case), "tls": False, "exactly_once": False})
-        if chosen(case) and plain in results:
-            other = results[plain]
-            ratios.append((got.worker_cpu / got.records) / (other.worker_cpu / other.records))
-    return max(1.0, sum(ratios) / len(ratios)) if ratios else 1.0
+        plain = replace(case, tls=False, exactly_once=False)
+        if plain != case and plain in results:
+            ratio = (seconds(got) / got.records) / (seconds(results[plain]) / results[plain].records)
+            ratios.setdefault((case.tls, case.exactly_once), []).append(ratio)
+    means = {kind: max(1.0, sum(found) / len(found)) for kind, found in ratios.items()}
+    return Factors(means.get((True, False), 1.0), means.get((False, True), 1.0))
 
 
 def document(results: Results, machine: str, java: str) -> dict[str, Any]:

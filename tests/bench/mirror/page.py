@@ -93,6 +93,7 @@ def _known(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def _cell(case: Case) -> tuple[str, ...]:
     more = [word for word, given in (("TLS", case.tls), ("exactly once", case.exactly_once)) if given]
     to = "" if case.far == "source" or not case.round_trip_ms else ", to the target"
+    to += f", {case.link / 1e6:g} MB/s" if case.link else ""
     sizes = f"{case.tasks}", f"{case.partitions}", f"{case.record_bytes:,} B"
     return ", ".join([case.settings, *more]), f"{case.round_trip_ms} ms{to}", *sizes
 
@@ -104,7 +105,7 @@ def _compared(case: Case, got: Measured, rate: float) -> tuple[str, ...]:
 def _model(measured: Measurements) -> str:
     fitted = measured.fitted
     costs = [
-        (kind, *(f"{part:.{digits}f}" for cost in (task, fitted.worker[kind]) for part, digits in _parts(cost)))
+        (kind, *(f"{part:.1f}" for cost in (task, fitted.worker[kind], fitted.brokers[kind]) for part in _parts(cost)))
         for kind, task in fitted.task.items()
     ]
     head = (
@@ -113,20 +114,24 @@ def _model(measured: Measurements) -> str:
         "task, ns a byte",
         "worker, processor µs a record",
         "worker, processor ns a byte",
+        "brokers, processor µs a record",
+        "brokers, processor ns a byte",
     )
+    worker, brokers = fitted.of_worker, fitted.of_brokers
     return "\n".join(
         [
             table(head, costs),
             "",
             f"A fetch takes {fitted.fetch_ms:g} ms and an acknowledgement {fitted.acknowledge_ms:g} ms besides the "
-            f"round trip. A worker needs {fitted.tls:.2f} times as much processor time with TLS, and "
-            f"{fitted.exactly_once:.2f} times with exactly once.",
+            f"round trip. With TLS, a worker needs {worker.tls:.2f} times as much processor time, and the brokers "
+            f"{brokers.tls:.2f} times; with exactly once, {worker.exactly_once:.2f} and {brokers.exactly_once:.2f} "
+            "times.",
         ]
     )
 
 
-def _parts(cost: Cost) -> tuple[tuple[float, int], tuple[float, int]]:
-    return (cost.per_record * 1e6, 1), (cost.per_byte * 1e9, 1)
+def _parts(cost: Cost) -> tuple[float, float]:
+    return cost.per_record * 1e6, cost.per_byte * 1e9
 
 
 def over_round_trips(cell: Case) -> bool:

@@ -7,6 +7,7 @@ import pytest
 from kafka_replication.components.kafka.throughput import (
     Case,
     Cost,
+    Factors,
     Fitted,
     carried,
     measurements,
@@ -29,7 +30,8 @@ PRODUCER = {
     "send.buffer.bytes": 131_072,
 }
 #: A task that processes 100 MB/s, and requests that take no time besides the round trip.
-FAST = Fitted({"kafka": Cost(0, 1e-8)}, {"kafka": Cost(0, 1e-8)}, 0.001, 0.001, tls=2.0, exactly_once=3.0)
+COSTS = {"kafka": Cost(0, 1e-8)}
+FAST = Fitted(COSTS, COSTS, COSTS, 0.001, 0.001, Factors(2.0, 3.0), Factors())
 OVER_100_MS = Case("kafka", "source", 100, 1, 2, 1_000)
 
 
@@ -112,6 +114,15 @@ def test_without_a_round_trip_the_processor_is_the_limit_and_tls_and_transaction
     assert carried(Case("kafka", partitions=8, tls=True, exactly_once=True), *near, FAST).rate == pytest.approx(1e8 / 6)
 
 
+def test_all_tasks_share_a_link_which_carries_what_records_need_besides_their_bytes() -> None:
+    near = {**CONSUMER, "receive.buffer.bytes": -1}, {**PRODUCER, "batch.size": MIB, "send.buffer.bytes": -1}
+    case = Case("kafka", tasks=4, partitions=8, record_bytes=1_000, link=25_000_000)
+    got = carried(case, *near, FAST)
+    assert got.limit == "link"
+    assert got.rate == pytest.approx(25e6 * 1_000 / 1_021)
+    assert carried(replace(case, link=10**10), *near, FAST) == (4e8, "processor")
+
+
 def test_a_buffer_that_is_a_placeholder_is_no_limit() -> None:
     unknown = {**CONSUMER, "receive.buffer.bytes": None}
     assert carried(OVER_100_MS, unknown, {**PRODUCER, "batch.size": MIB}, FAST).rate == pytest.approx(
@@ -131,6 +142,7 @@ def test_the_nearest_cell_has_the_same_settings_then_the_same_side_then_similar_
         Case("throughput", "source", 100, 1, 1, 1_000),
         Case("throughput", "source", 50, 1, 8, 1_000),
         Case("throughput", "source", 50, 1, 8, 1_000, pace=1),
+        Case("throughput", "source", 55, 6, 48, 900, link=1),
     ]
     assert nearest(Case("throughput", "source", 55, 6, 48, 900), cells) == cells[3]
     assert nearest(Case("throughput", "source", 90, 6, 6, 900), cells) == cells[2]

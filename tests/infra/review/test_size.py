@@ -11,15 +11,17 @@ import yaml
 
 from kafka_replication.components.checks import check_topology
 from kafka_replication.components.contract.problems import RefusedError
-from kafka_replication.components.kafka.throughput import Case, Cost, Fitted, Measured, Measurements
+from kafka_replication.components.kafka.replication_policy import Side
+from kafka_replication.components.kafka.throughput import Case, Cost, Factors, Fitted, Measured, Measurements
 from kafka_replication.components.topology.parsing import parse_topology
 from kafka_replication.infra.review.size import Question, answer
 from tests.builders import a_flow, a_topology
 from tests.commands import replicate
 
 COST = Cost(0, 1e-8)
+COSTS = {"kafka": COST, "throughput": COST}
 FITTED = Fitted(
-    {"kafka": Cost(0, 4e-8), "throughput": COST}, {"kafka": COST, "throughput": COST}, 0.001, 0.001, 1.5, 2.0
+    {"kafka": Cost(0, 4e-8), "throughput": COST}, COSTS, COSTS, 0.001, 0.001, Factors(1.5, 2.0), Factors(3.0, 1.0)
 )
 CELL = Case("throughput", "source", 50, 1, 8, 1_000)
 MEASURED = Measurements(
@@ -49,6 +51,8 @@ def test_the_answer_is_the_fewest_tasks_with_a_quarter_to_spare_and_says_what_ea
         "settings": "`preset: throughput`; with Kafka's own settings, as many tasks carry 3.7 MB/s",
         "cores": "1.2 in all: 10.0 processor seconds for a gigabyte; if one of 3 workers fails, "
         "another has 2 tasks of 3",
+        "brokers": "1.2 cores more in all, of both sides: 10.0 processor seconds for a gigabyte; followers of the "
+        "target's partitions come on top",
         "memory": "768 MiB, of which Strimzi gives 75% to the heap: 2 tasks of 137 MiB and the worker's own 256 MiB "
         "are 531 MiB",
         "measured": "throughput, 50 ms to the source, tasks 1, partitions 8, records of 1,000 B: 50.0 MB/s, 10.0 "
@@ -93,6 +97,8 @@ def test_tls_and_exactly_once_need_more_cores() -> None:
     )
     assert plain.workers * plain.worker_cores < both.workers * both.worker_cores
     assert ", with a factor of 1.50 for TLS, with a factor of 2.00 for exactly once" in dict(both.reasons)["cores"]
+    assert ", with a factor of 3.00 for TLS, with a factor of 1.00 for exactly once" in dict(both.reasons)["brokers"]
+    assert both.brokers_cores == pytest.approx(3 * plain.brokers_cores)
     assert "factor" not in dict(plain.reasons)["cores"]
     assert both.settings["exactlyOnce"] == "enabled"
     assert "exactlyOnce" not in plain.settings
@@ -145,6 +151,26 @@ def test_the_settings_to_write_pass_the_check(near: str) -> None:
     assert not list(check_topology(parse_topology(a_topology(flow))))
 
 
+@pytest.mark.parametrize(
+    ("near", "wanted"),
+    [
+        pytest.param("target", "let producers on the source compress", id="fetched as it was produced"),
+        pytest.param("source", "let the connector's producer compress", id="produced over the link"),
+    ],
+)
+def test_a_link_that_is_too_slow_is_refused_with_what_would_compress(near: Side, wanted: str) -> None:
+    with pytest.raises(RefusedError) as refused:
+        answer(Question(100_000_000, 1_000, 48, 80, link=125_000_000, near=near), MEASURED)
+    assert refused.value.code == "link-too-slow"
+    assert "the link carries 122.4 MB/s of records that are not compressed" in str(refused.value)
+    assert wanted in str(refused.value)
+
+
+def test_a_link_with_room_changes_nothing() -> None:
+    question = Question(100_000_000, 1_000, 12, 50)
+    assert answer(replace(question, link=1_250_000_000), MEASURED).carried == answer(question, MEASURED).carried
+
+
 ASKED = ("size", "--rate", "2MB/s", "--record", "1kB", "--partitions", "8", "--round-trip", "20ms")
 
 
@@ -170,6 +196,7 @@ def test_json_has_the_settings_the_reasons_and_what_was_not_measured() -> None:
         pytest.param("--rate", "5Mb/s", "write a number and one of B/s, kB/s, MB/s", id="bits"),
         pytest.param("--rate", "0MB/s", "it is less than 1 B/s", id="no rate"),
         pytest.param("--rate", "200", "such as 200MB/s", id="no unit"),
+        pytest.param("--link", "1Gbit/s", "such as 125MB/s", id="bits of a link"),
         pytest.param("--record", "0.1B", "it is less than 1 B", id="no record"),
         pytest.param("--round-trip", "-5ms", "such as 80ms", id="negative"),
         pytest.param("--partitions", "0", "greater than or equal to 1", id="no partition"),
