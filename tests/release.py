@@ -36,8 +36,8 @@ CHANGELOG = ROOT / ".github" / "CHANGELOG.md"
 FOLDERS = ("components", "infra", "spark")
 #: What the source archive holds beside the folders.
 FILES = ("LICENSE", "README.md", "pyproject.toml", "setup.py")
-#: The only page that a command reads: `replicate explain CODE`. `init` copies those in folders of templates.
-READ_PAGES = {"infra/PROBLEMS.md"}
+#: The only pages that a command reads: `replicate explain CODE`. `init` copies those in folders of templates.
+READ_PAGES = {"infra/PROBLEMS.md", "infra/operate/ALERTS.md"}
 _BUILD = "import sys, setuptools.build_meta as backend; getattr(backend, sys.argv[1])(sys.argv[2])"
 
 

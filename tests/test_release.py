@@ -27,9 +27,11 @@ COMMITTED = (
     "infra/go/go.sum",
     "infra/README.md",
     "infra/PROBLEMS.md",
+    "infra/operate/ALERTS.md",
     "infra/images/plot.svg",
 )
-OURS = {f"kafka_replication/{name}" for name in ("__init__.py", "infra/go/go.sum", "infra/PROBLEMS.md")}
+READ = ("infra/go/go.sum", "infra/PROBLEMS.md", "infra/operate/ALERTS.md")
+OURS = {f"kafka_replication/{name}" for name in ("__init__.py", *READ)}
 INFO = "kafka_replication-1.dist-info/METADATA"
 SOURCE = {f"kafka_replication-1/{name}" for name in (*COMMITTED, "PKG-INFO", "kafka_replication.egg-info/SOURCES.txt")}
 README = "# Replication\n\nSay “more”.\n"

@@ -25,7 +25,7 @@ def explain(
         str,
         typer.Argument(
             metavar="STACK|CODE",
-            help="Name of the stack: STACK in Pulumi.STACK.yaml. Without a flow, a code from a message.",
+            help="Name of the stack: STACK in Pulumi.STACK.yaml. Without a flow, a code from a message, or an alert.",
             autocompletion=complete_stack,
         ),
     ],
@@ -43,8 +43,9 @@ def explain(
 ) -> None:
     """Show every effective property of a flow's connectors, clients and workers, and which layer set it.
 
-    With the code of a mistake or an error instead, such as `unknown-alias`, show what it means and what to do. This
-    needs no project. Findings of `validate` and effects of `diff` explain themselves.
+    With the code of a mistake or an error instead, such as `unknown-alias`, or with an alert, such as
+    MirrorTaskFailed, show what it means and what to do. This needs no project. Findings of `validate` and effects of
+    `diff` explain themselves.
 
     Example: `replicate explain prod-us-west-2 orders replication.factor`
     """
@@ -69,10 +70,10 @@ def _explain_code(code: str) -> None:
         near = nearest(code, known_codes())
         raise CannotRunError(
             "unknown-code",
-            f"no mistake or error has the code `{code}`",
+            f"no mistake, error or alert is called `{code}`",
             "the arguments of `explain`",
-            "`explain` takes such a code, or a flow of a stack. Findings of `validate`, effects of `diff` and drift "
+            "`explain` takes such a name, or a flow of a stack. Findings of `validate`, effects of `diff` and drift "
             "also have codes, but explain themselves.",
-            f"name the code `{near}`." if near else "name a code as a message shows it, or a stack and a flow.",
+            f"name the code `{near}`." if near else "name it as a message shows it, or name a stack and a flow.",
         )
     out.print(Markdown(text) if out.is_terminal else escape(text), soft_wrap=not out.is_terminal)

@@ -343,20 +343,21 @@ def _row(name: str, key: str, setting: EffectiveSetting) -> tuple[str, str, str,
     return escape(key), escape(shown(name, setting)), escape(by), escape(setting.why)
 
 
-_PAGE = Path(__file__).resolve().parent.parent / "PROBLEMS.md"
+_PAGES = [Path(__file__).resolve().parent.parent / name for name in ("PROBLEMS.md", "operate/ALERTS.md")]
 
 
 def described(code: str) -> str | None:
-    """Return the catalogue's entry for a code, as Markdown; None if there is none."""
+    """Return what the pages say about a code or an alert, as Markdown; None if they say nothing."""
     return _sections().get(code)
 
 
 def known_codes() -> list[str]:
-    """Return every code of the catalogue, in its order."""
+    """Return every code and then every alert, in the order of their pages."""
     return list(_sections())
 
 
 def _sections() -> dict[str, str]:
-    parts = re.split(r"^### (.+)\n", _PAGE.read_text(), flags=re.MULTILINE)[1:]
+    page = re.sub(r"\n<!-- .* -->\n", "", "\n".join(page.read_text() for page in _PAGES))
+    parts = re.split(r"^### (.+)\n", page, flags=re.MULTILINE)[1:]
     texts = (text.partition("\n## ")[0].strip() for text in parts[1::2])
     return dict(zip(parts[::2], texts, strict=True))

@@ -10,9 +10,11 @@ from kafka_replication.components.contract.problems import CannotRunError
 from kafka_replication.infra.commands.app import app
 from kafka_replication.infra.review.explain import described, known_codes
 from tests.infra.test_bad_input import FILES, PROMOTION_FILES
+from tests.reference import alerts
 
 #: What PySpark or Spark's JVM said is in them; tests meet them in processes of their own only.
 _ONLY_FROM_THE_JVM = {"spark-not-started", "spark-refused"}
+_ALERTS = {name for name in known_codes() if name.startswith("Mirror")}
 
 
 def test_the_catalogue_has_every_code_once() -> None:
@@ -20,6 +22,7 @@ def test_the_catalogue_has_every_code_once() -> None:
     assert {file.stem for file in [*FILES, *PROMOTION_FILES]} < set(codes)
     assert {"unknown-stack", "kubernetes-unreachable", "spark-lost", "invalid-offset", "label-of-a-tool"} < set(codes)
     assert {"not-applied", "not-plain", "bad-region"} < set(codes), "problems that no file of tests/bad_input has"
+    assert alerts().keys() == _ALERTS
     assert len(codes) == len(set(codes))
 
 
@@ -49,12 +52,13 @@ def test_a_code_of_topologies_and_plans_is_shown_first_in_a_topology() -> None:
 def test_the_description_of_a_code_has_its_message_and_no_other_section(code: str) -> None:
     text = described(code)
     assert text is not None
-    assert f"{code}: " in text
+    assert ("Next: `replicate " if code in _ALERTS else f"{code}: ") in text
+    assert "<!--" not in text
     assert "\n## " not in text
     assert "\n### " not in text
 
 
-@pytest.mark.parametrize("code", sorted(set(known_codes()) - _ONLY_FROM_THE_JVM))
+@pytest.mark.parametrize("code", sorted(set(known_codes()) - _ALERTS - _ONLY_FROM_THE_JVM))
 def test_a_message_says_what_happened_why_and_what_to_do(code: str) -> None:
     """`…` alone would tell nothing to whoever looks up a code."""
     text = described(code)
@@ -72,6 +76,15 @@ def test_explain_prints_the_description_of_a_code() -> None:
     assert answer.output.strip() == described("equal-aliases")
 
 
+def test_explain_prints_what_an_alert_means_and_the_next_command() -> None:
+    answer = CliRunner().invoke(app, ["explain", "MirrorTopicMissing"])
+    assert answer.exit_code == 0, answer.output
+    alert, more = answer.output.strip().split("\n\n")
+    assert alert.startswith("**warning**, for 11 min: ")
+    assert alert.endswith("Next: `replicate status STACK`.")
+    assert more.startswith("Somebody deleted the topic on the target")
+
+
 def test_explain_needs_a_project_for_a_flow_but_not_for_a_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A reviewer of a folder of YAML files sees codes but has no project."""
     monkeypatch.chdir(tmp_path)
@@ -84,7 +97,11 @@ def test_explain_needs_a_project_for_a_flow_but_not_for_a_code(tmp_path: Path, m
 
 @pytest.mark.parametrize(
     ("code", "remedy"),
-    [("equal-alias", "name the code `equal-aliases`."), ("orders", "name a code as a message shows it, or a stack")],
+    [
+        ("equal-alias", "name the code `equal-aliases`."),
+        ("MirrorTaskFail", "name the code `MirrorTaskFailed`."),
+        ("orders", "name it as a message shows it, or name a stack"),
+    ],
 )
 def test_explain_refuses_an_unknown_code_and_says_what_to_name(code: str, remedy: str) -> None:
     answer = CliRunner().invoke(app, ["explain", code])
