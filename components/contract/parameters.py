@@ -280,7 +280,8 @@ class FlowParameters(DocumentPart):
     - `changed_headers` are the headers that these transforms insert or remove, if they do nothing else; not written
       while empty. `drops` are the records that filters among them drop, if the transforms do nothing else.
     - `exactly_once` is written only where it is true.
-    - `acls` and `connectors` are None if the document does not list any.
+    - `acls`, `own_principals` and `connectors` are None if the document does not list any. `own_principals` are the
+      users of the connectors, the keeper and the job on both clusters, which are no applications.
     - `connector_offsets_topic` is where the workers keep their connectors' offsets, on the target; None if the document
       does not say.
     - `start_from` is where the connectors start in a partition that they have never replicated. `starts_group` is the
@@ -308,6 +309,7 @@ class FlowParameters(DocumentPart):
     offset_syncs: OffsetSyncParameters
     checkpoints: CheckpointParameters
     acls: tuple[AclParameters, ...] | None = None
+    own_principals: tuple[Name, ...] | None = None
     guard: GuardParameters | None = None
     transformed: bool = False
     changed_headers: Annotated[tuple[Name, ...], Field(exclude_if=operator.not_)] = ()

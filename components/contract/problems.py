@@ -1,4 +1,6 @@
-"""Problems of a topology, and the error for anything that could not run. Both print alike. Imports nothing of ours."""
+"""Problems of a topology, the error for anything that could not run, which prints like them, and questions without an
+answer. Imports nothing of ours.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -90,6 +92,18 @@ class CannotRunError(Exception):
 
 class RefusedError(CannotRunError):
     """A command checked its task and refused it; nothing was changed; exit code 1."""
+
+
+@dataclass(frozen=True)
+class NoAnswer:
+    """Something that could not be asked, and why; `others` are further reasons."""
+
+    reason: str
+    others: tuple[str, ...] = ()
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        return (self.reason, *self.others)
 
 
 def raise_errors(problems: Iterable[Problem]) -> tuple[Problem, ...]:

@@ -7,6 +7,7 @@ because Strimzi's User Operator deletes ACLs of users that it does not know. It 
 `User:*` alone. Source: io.strimzi.operator.user.operator.SimpleAclOperator.
 """
 
+import re
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -50,6 +51,18 @@ def grant_options(principal: str, resource: str, pattern: str, name: str, operat
     words += [shlex.quote(name)] if resource.lower() != "cluster" else []
     words += ["--resource-pattern-type", pattern] if pattern != "literal" else []
     return " ".join(words)
+
+
+def administrator(alias: str) -> tuple[str, str]:
+    """Return a comment that says which shell variables to set, and the options with which Kafka's tools connect."""
+    servers, config = f"{shell_variable(alias)}_SERVERS", f"{shell_variable(alias)}_CONFIG"
+    said = f"# {alias}: set {servers} to its address and {config} to the client properties of an administrator"
+    return said, f'--bootstrap-server "${{{servers}:?}}" --command-config "${{{config}:?}}"'
+
+
+def shell_variable(name: str) -> str:
+    """Return a name as the beginning of a shell variable's."""
+    return re.sub("[^A-Z0-9]", "_", name.upper())
 
 
 class AclEntry(NamedTuple):

@@ -45,7 +45,7 @@ from kafka_replication.components.flows.selections import (
 )
 from kafka_replication.components.kafka.connectors import EMIT_CHECKPOINTS, EMIT_HEARTBEATS, ConnectorRole
 from kafka_replication.components.kafka.record_forms import Step
-from kafka_replication.components.kafka.replication_policy import HEARTBEATS_TOPIC, Side
+from kafka_replication.components.kafka.replication_policy import HEARTBEATS_TOPIC, SIDES, Side
 from kafka_replication.components.kafka.topic_names import internal_by_ending
 from kafka_replication.components.kafka.transform_chains import Effects, Predicate, known_effects
 from kafka_replication.components.properties.definitions import Owner, definitions
@@ -67,7 +67,10 @@ from kafka_replication.components.topology.clusters import (
     SecretPattern,
     TlsAuthentication,
     Trust,
+    kafka_principal,
+    keeper_principal,
     secret_key,
+    validation_principal,
 )
 from kafka_replication.components.topology.connectors import StartFrom, Transform
 from kafka_replication.components.topology.model import ExactlyOnce, Flow
@@ -142,6 +145,7 @@ def flow_parameters(flow: ResolvedFlow) -> FlowParameters:
         ),
         checkpoints=_checkpoints(settings),
         acls=tuple(_acl(acl, flow) for acl in flow_acls(flow)),
+        own_principals=_own_principals(flow),
         guard=GuardParameters(filter=marker_header(settings.target), mark=marker_header(settings.source))
         if settings.loop_guard
         else None,
@@ -230,6 +234,12 @@ def _checkpoints(flow: Flow) -> CheckpointParameters:
 def _acl(acl: Acl, flow: ResolvedFlow) -> AclParameters:
     side: Side = "source" if acl.cluster == flow.alias("source") else "target"
     return AclParameters(**{**asdict(acl), "cluster": side})
+
+
+def _own_principals(flow: ResolvedFlow) -> tuple[str, ...]:
+    known = (kafka_principal, keeper_principal, validation_principal)
+    users = {principal(flow.cluster(side)) for side in SIDES for principal in known}
+    return tuple(sorted(user for user in users if user is not None))
 
 
 def heartbeats_on_target(flow: ResolvedFlow) -> str:

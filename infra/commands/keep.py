@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kafka_replication.components.contract.problems import NoAnswer
 from kafka_replication.infra.commands.completion import complete_stack
 from kafka_replication.infra.commands.console import err
 from kafka_replication.infra.commands.options import InProject
@@ -65,8 +66,6 @@ def keep_positions(project: Project, names: "Sequence[str]", every_seconds: floa
 
 def _look(stacks: Sequence[OpenStack], keepers: "dict[str, StackKeeper]", printed: dict[tuple[str, str], str]) -> bool:
     """Look at every flow once, and print what the look before did not say. Return whether everything answered."""
-    from kafka_replication.infra.operate.status.facts import NoAnswer
-
     answered = True
     for stack in stacks:
         for flow, kept in keepers[stack.name].look(stack):

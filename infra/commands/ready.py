@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 import yaml
@@ -10,16 +10,15 @@ from rich.console import Console
 from rich.markup import escape
 
 from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.contract.readiness import Quotas, Readiness, read_quotas, summary
 from kafka_replication.components.contract.wording import number
+from kafka_replication.components.kafka.acls import administrator
 from kafka_replication.components.kafka.replication_policy import SIDES, Side
 from kafka_replication.infra.commands.completion import complete_flow
 from kafka_replication.infra.commands.console import confirm_or_end, err, out
 from kafka_replication.infra.commands.options import InProject, Json, Stack, Yes
 from kafka_replication.infra.stack.session import OpenStack
 from kafka_replication.infra.stack.settings import read_settings
-
-if TYPE_CHECKING:
-    from kafka_replication.infra.operate.ready.readiness import Quotas, Readiness
 
 
 def ready(
@@ -61,7 +60,6 @@ def ready(
     # They load clients of Kubernetes and Kafka, which takes longer than TAB may.
     from kafka_replication.infra.operate.flow_access import open_flow
     from kafka_replication.infra.operate.ready.look import look, refuse_copy
-    from kafka_replication.infra.operate.ready.readiness import summary
 
     printed = _read_quotas(quotas or [])
     with OpenStack(read_settings(stack, project.stacks)) as opened:
@@ -89,10 +87,8 @@ def ready(
     raise typer.Exit(1 if any(each.missing for each in judged) else 2 if any(each.not_judged for each in judged) else 0)
 
 
-def _read_quotas(given: list[str]) -> "dict[str, Quotas]":
+def _read_quotas(given: list[str]) -> dict[str, Quotas]:
     """Return the quotas of each cluster that `--quotas` names. Raises CannotRunError."""
-    from kafka_replication.infra.operate.ready.readiness import read_quotas
-
     quotas: dict[str, Quotas] = {}
     for pair in given:
         alias, is_pair, file = pair.partition("=")
@@ -111,10 +107,7 @@ def _read_quotas(given: list[str]) -> "dict[str, Quotas]":
     return quotas
 
 
-def _print(readiness: "Readiness", console: Console, *, kafka_users: bool = False) -> None:
-    from kafka_replication.infra.operate.ready.readiness import summary
-    from kafka_replication.infra.review.acls import administrator
-
+def _print(readiness: Readiness, console: Console, *, kafka_users: bool = False) -> None:
     def line(mark: str, color: str, title: str, text: str) -> None:
         console.print(f"[{color}]{mark}[/] {title:<10} {escape(text)}", soft_wrap=True)
 

@@ -1,6 +1,5 @@
 """The ACLs of a stack's flows as tables and as Kafka's commands, and those that a change needs."""
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from itertools import groupby
@@ -10,7 +9,7 @@ from rich.table import Table
 
 from kafka_replication.components.checks.kafka_users import open_grants
 from kafka_replication.components.contract.problems import Problem
-from kafka_replication.components.kafka.acls import grant_options, operation_title
+from kafka_replication.components.kafka.acls import administrator, grant_options, operation_title
 from kafka_replication.components.render.acls import (
     Acl,
     added_acls,
@@ -134,18 +133,6 @@ def grant_commands(acls: Iterable[Acl]) -> Iterator[str]:
         for acl in members:
             granted = grant_options(acl.principal, acl.resource, acl.pattern, acl.name, acl.operations)
             yield f"kafka-acls.sh {connection} {granted}"
-
-
-def administrator(alias: str) -> tuple[str, str]:
-    """Return a comment that says which shell variables to set, and the options with which Kafka's tools connect."""
-    servers, config = f"{shell_variable(alias)}_SERVERS", f"{shell_variable(alias)}_CONFIG"
-    said = f"# {alias}: set {servers} to its address and {config} to the client properties of an administrator"
-    return said, f'--bootstrap-server "${{{servers}:?}}" --command-config "${{{config}:?}}"'
-
-
-def shell_variable(name: str) -> str:
-    """Return a name as the beginning of a shell variable's."""
-    return re.sub("[^A-Z0-9]", "_", name.upper())
 
 
 def needed_grants(before: Snapshot, after: Snapshot) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ from kafka_replication.components.contract.kept_positions import (
     positions_topic,
 )
 from kafka_replication.components.contract.parameters import FlowParameters
-from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.contract.problems import CannotRunError, NoAnswer
 from kafka_replication.components.contract.wording import agreeing, named, number
 from kafka_replication.components.kafka.log_ends import EndHistory, Ends
 from kafka_replication.components.kafka.positions import CommittedOffset, TopicPartition
@@ -35,7 +35,6 @@ from kafka_replication.components.render.job_parameters import connector_login
 from kafka_replication.infra.operate.flow_access import FlowAccess
 from kafka_replication.infra.operate.keep.other_half import OtherHalf, syncs_of_other_half
 from kafka_replication.infra.operate.keep.starts import commit_starts
-from kafka_replication.infra.operate.status.facts import NoAnswer
 from kafka_replication.infra.stack.session import OpenStack
 
 #: Writes records to the topic, all or none.

@@ -18,6 +18,7 @@ from kafka_replication.components.contract.kept_positions import (
     positions_topic,
 )
 from kafka_replication.components.contract.parameters import FlowParameters
+from kafka_replication.components.contract.problems import NoAnswer
 from kafka_replication.components.contract.wording import agreeing, number
 from kafka_replication.components.kafka.mirror_records import Checkpoint, Checkpoints, latest_checkpoints
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
@@ -29,7 +30,7 @@ from kafka_replication.infra.operate.move.failover_plan import next_steps, verdi
 from kafka_replication.infra.operate.move.groups import FAILOVER
 from kafka_replication.infra.operate.move.run import Operation
 from kafka_replication.infra.operate.partition_logs import Say
-from kafka_replication.infra.operate.status.facts import NoAnswer, VerdictFacts
+from kafka_replication.infra.operate.status.facts import VerdictFacts
 from kafka_replication.infra.operate.status.flow_status import duration
 from kafka_replication.infra.operate.status.kafka_facts import heartbeat_ms
 from kafka_replication.infra.operate.status.kubernetes_facts import published_positions, verdict_facts

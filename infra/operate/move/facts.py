@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
+from kafka_replication.components.contract.problems import NoAnswer
 from kafka_replication.components.contract.wording import named, number
 from kafka_replication.components.kafka.exact_positions import NotProvenError, PartitionPositions
 from kafka_replication.components.kafka.positions import TopicPartition
 from kafka_replication.components.kafka.replication_policy import Side
-from kafka_replication.infra.operate.status.facts import ConnectorFacts, NoAnswer, VerdictFacts
+from kafka_replication.infra.operate.status.facts import ConnectorFacts, VerdictFacts
 
 #: Whether a number of records read again is exact or a bound.
 Bound: TypeAlias = Literal["exactly", "at least", "at most"]

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from kafka_replication.components.contract.parameters import FlowParameters
-from kafka_replication.components.contract.problems import RefusedError
+from kafka_replication.components.contract.problems import NoAnswer, RefusedError
 from kafka_replication.components.contract.report import Verdict
 from kafka_replication.components.contract.wording import agreeing, named, number
 from kafka_replication.components.kafka.exact_positions import ExactPosition, NotProvenError, PartitionPositions
@@ -21,7 +21,7 @@ from kafka_replication.infra.operate.move.facts import (
     streams_groups,
     unproven,
 )
-from kafka_replication.infra.operate.status.facts import ConnectorFacts, NoAnswer, VerdictFacts
+from kafka_replication.infra.operate.status.facts import ConnectorFacts, VerdictFacts
 from kafka_replication.infra.operate.status.flow_status import duration
 
 #: How many partitions a message names.

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from kafka_replication.components.clients.errors import NoAnswerError
 from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.contract.readiness import summary
 from kafka_replication.components.contract.wording import named, number
 from kafka_replication.components.kafka.acls import CLUSTER_NAME, grant_options
 from kafka_replication.components.kafka.replication_policy import SIDES, Side
@@ -12,7 +13,6 @@ from kafka_replication.components.topology.clusters import kafka_principal
 from kafka_replication.infra.operate.flow_access import FlowAccess
 from kafka_replication.infra.operate.move.facts import Precondition
 from kafka_replication.infra.operate.ready.look import look
-from kafka_replication.infra.operate.ready.readiness import summary
 
 
 def commit_rights(

@@ -1,64 +1,65 @@
-"""Asks both clusters of a flow for what its applications need there, and writes missing ACLs."""
+"""Judges for `replicate ready`, as KafkaUsers too, and says who may not write the missing ACLs."""
 
-from collections.abc import Callable, Mapping
-from typing import TypeVar
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
-from kafka_replication.components.clients.errors import ClusterError
+from kafka_replication.components.clients.readiness import ready_facts
+from kafka_replication.components.contract.parameters import JsonObject
 from kafka_replication.components.contract.problems import RefusedError
+from kafka_replication.components.contract.readiness import Judgement, Quotas, judge
 from kafka_replication.components.flows.operators import strimzi
-from kafka_replication.components.kafka.acls import CLUSTER_NAME, grant_options
+from kafka_replication.components.kafka.acls import CLUSTER_NAME, EVERYONE, grant_options
 from kafka_replication.components.kafka.replication_policy import SIDES, Side
-from kafka_replication.components.topology.clusters import kafka_principal, keeper_principal, validation_principal
+from kafka_replication.components.render.acls import Acl
+from kafka_replication.components.render.kafka_users import acl_rule
+from kafka_replication.components.topology.clusters import kafka_principal
 from kafka_replication.infra.operate.flow_access import FlowAccess
-from kafka_replication.infra.operate.ready.readiness import OPEN, Judgement, Quotas, ReadyFacts, judge
-from kafka_replication.infra.operate.status.facts import NoAnswer
 
-T = TypeVar("T")
-#: Answers that leave something unjudged, and what to do; any other error ends the command.
-_REFUSALS = {
-    "not-authorized": "Let the validation's user describe the cluster and the configuration of topics",
-    "authorizer-off": "Without an authorizer there are no ACLs to compare",
-    "kafka-error": "The brokers may be too old to say",
+_USER = "User:"
+_KAFKA_USER_QUOTAS = {
+    "consumer_byte_rate": "consumerByteRate",
+    "controller_mutation_rate": "controllerMutationRate",
+    "producer_byte_rate": "producerByteRate",
+    "request_percentage": "requestPercentage",
 }
 
 
 def look(opened: FlowAccess, quotas: Mapping[Side, Quotas]) -> Judgement:
     """Ask both clusters and judge. Raises NoAnswerError if one does not answer."""
     flow, readers = opened.parameters, opened.readers()
-    source, target = readers["source"], readers["target"]
-    partitions = source.topics()
-    topics = flow.replicated(partitions)
-    existing = frozenset(target.topics())
-    there = sorted(existing & {*topics, *map(flow.replication_policy.remote, topics)})
-    known = [*source.groups(), *source.other_groups()]
-    chosen = flow.applications(known)
-    moved = [group for group, places in source.committed(chosen).items() if {at.topic for at in places} & set(topics)]
-    facts = ReadyFacts(
-        {topic: partitions[topic] for topic in topics},
-        sorted(moved),
-        existing,
-        {side: _asked(readers[side].every_acl) for side in SIDES},
-        {side: _asked(readers[side].scram_mechanisms) for side in SIDES},
-        {
-            "source": _asked(lambda: source.settings(topics)),
-            "target": _asked(lambda: target.settings(there)),
-        },
-        quotas,
-        target.brokers_set(OPEN),
-    )
-    principals = (kafka_principal, keeper_principal, validation_principal)
-    own = {of(opened.flow.cluster(side)) for side in SIDES for of in principals}
+    judgement = judge(flow, ready_facts(flow, readers["source"], readers["target"], quotas))
     api_version = strimzi(opened.stack.settings.topology.strimzi).api_version
-    return judge(flow, facts, frozenset(user for user in own if user is not None), api_version)
+    users = tuple(kafka_users(judgement, quotas, api_version))
+    return replace(judgement, readiness=judgement.readiness.model_copy(update={"kafka_users": users}))
 
 
-def _asked(ask: Callable[[], T]) -> T | NoAnswer:
-    try:
-        return ask()
-    except ClusterError as error:
-        if error.code not in _REFUSALS:
-            raise
-        return NoAnswer(f"{error}. {_REFUSALS[error.code]}")
+def kafka_users(judgement: Judgement, quotas: Mapping[Side, Quotas], api_version: str) -> Iterator[JsonObject]:
+    """Yield what the KafkaUsers of the applications lack on the target."""
+    readiness = judgement.readiness
+    rules: dict[str, list[dict[str, object]]] = {}
+    for entry in judgement.acls:
+        kind, pattern = entry.resource.lower(), entry.pattern.lower()
+        acl = Acl(readiness.target, entry.principal, kind, pattern, entry.name, (entry.operation,))  # type: ignore[arg-type]
+        rule = {**acl_rule(acl), "type": entry.permission.lower(), "host": entry.host}
+        rules.setdefault(entry.principal, []).append(rule)
+    lacking = {missing.text for missing in readiness.missing}
+    here: Quotas = quotas.get("source", {}) if len(quotas) == len(SIDES) else {}
+    for user in readiness.applications:
+        name = user.removeprefix(_USER)
+        if user in (EVERYONE, name):
+            continue
+        spec: JsonObject = {}
+        if f"{user} has no SCRAM-SHA-512 credential" in lacking:
+            spec["authentication"] = {"type": "scram-sha-512"}
+        if user in rules:
+            spec["authorization"] = {"type": "simple", "acls": rules[user]}
+        limited = f"user-principal '{name}'"
+        if limited in here and here[limited] != quotas["target"].get(limited):
+            limits = here[limited].items()
+            spec["quotas"] = {_KAFKA_USER_QUOTAS[key]: value for key, value in limits if key in _KAFKA_USER_QUOTAS}
+        if spec:
+            metadata = {"name": name.removeprefix("CN=")}
+            yield {"apiVersion": api_version, "kind": "KafkaUser", "metadata": metadata, "spec": spec}
 
 
 def refuse_copy(opened: FlowAccess) -> None:

@@ -4,23 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from kafka_replication.components.contract.problems import NoAnswer
 from kafka_replication.components.contract.report import TopicIds, Verdict
 from kafka_replication.components.contract.temporary_states import TemporaryState
 from kafka_replication.components.kafka.connectors import ConnectorRole, Failure
 from kafka_replication.components.kafka.losses import Deletion, Gap, Replaced, Stop
 from kafka_replication.components.kafka.positions import TopicPartition
-
-
-@dataclass(frozen=True)
-class NoAnswer:
-    """Something that could not be asked, and why; `others` are further reasons."""
-
-    reason: str
-    others: tuple[str, ...] = ()
-
-    @property
-    def reasons(self) -> tuple[str, ...]:
-        return (self.reason, *self.others)
 
 
 @dataclass(frozen=True)

@@ -5,19 +5,12 @@ from datetime import UTC, datetime
 from enum import StrEnum
 
 from kafka_replication.components.contract.parameters import DocumentPart, FlowParameters, Shape
+from kafka_replication.components.contract.problems import NoAnswer
 from kafka_replication.components.contract.published_verdict import PROOF_HOURS
 from kafka_replication.components.contract.report import Verdict
 from kafka_replication.components.contract.wording import agreeing, named
 from kafka_replication.components.kafka.connectors import BEHIND_SECONDS
-from kafka_replication.infra.operate.status.facts import (
-    FlowFacts,
-    GroupFacts,
-    Lag,
-    LoginFacts,
-    Losses,
-    NoAnswer,
-    VerdictFacts,
-)
+from kafka_replication.infra.operate.status.facts import FlowFacts, GroupFacts, Lag, LoginFacts, Losses, VerdictFacts
 
 
 class Kind(StrEnum):

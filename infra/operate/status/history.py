@@ -8,10 +8,9 @@ from rich.console import Console
 from rich.markup import escape
 
 from kafka_replication.components.contract.parameters import DocumentPart
-from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.contract.problems import CannotRunError, NoAnswer
 from kafka_replication.components.contract.published_verdict import History, PastVerdict
 from kafka_replication.components.contract.report import Verdict
-from kafka_replication.infra.operate.status.facts import NoAnswer
 from kafka_replication.infra.operate.status.kubernetes_facts import read_objects, verdict_history, verdict_references
 from kafka_replication.infra.operate.status.text import JUST_MOVE, print_flow
 from kafka_replication.infra.stack.session import QUICK, OpenStack

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import TypeAlias
 
 from kafka_replication.components.contract.evidence import PublishedPositions, read_positions
+from kafka_replication.components.contract.problems import NoAnswer
 from kafka_replication.components.contract.published_verdict import (
     History,
     config_map_name,
@@ -22,7 +23,7 @@ from kafka_replication.components.kafka.connectors import failures
 from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
 from kafka_replication.infra.kubernetes.readiness import readiness_of
 from kafka_replication.infra.operate.connectors.changes import ConnectorPlace, connector_in, connector_places
-from kafka_replication.infra.operate.status.facts import ConnectorFacts, NoAnswer, Task, VerdictFacts
+from kafka_replication.infra.operate.status.facts import ConnectorFacts, Task, VerdictFacts
 
 #: Objects by their address: None for one that does not exist.
 Objects: TypeAlias = Mapping[Reference, Object | NoAnswer | None]

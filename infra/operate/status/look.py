@@ -26,7 +26,7 @@ from kafka_replication.components.contract.parameters import (
     UnsupportedAuthentication,
 )
 from kafka_replication.components.contract.parameters import CredentialReference as CredentialReference
-from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.contract.problems import CannotRunError, NoAnswer
 from kafka_replication.components.contract.report import TopicIds
 from kafka_replication.components.flows.resolved import ResolvedFlow
 from kafka_replication.components.kafka.losses import LogMemory
@@ -40,7 +40,6 @@ from kafka_replication.infra.operate.status.facts import (
     Lag,
     LoginFacts,
     Losses,
-    NoAnswer,
     VerdictFacts,
 )
 from kafka_replication.infra.operate.status.flow_status import (

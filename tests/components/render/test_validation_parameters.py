@@ -61,6 +61,16 @@ def test_the_document_says_where_a_flow_starts() -> None:
     assert flow_parameters(a_resolved_flow(onLoss="stop")).document()["startsGroup"] == "__mm2-starts.orders"
 
 
+def test_the_document_names_the_users_of_the_connectors_the_job_and_the_keeper() -> None:
+    keeper = {**LOGIN, "username": "keeper"}
+    clusters = {
+        "useast": a_cluster(validation={"authentication": LOGIN}),
+        "uswest": a_cluster("us-west-2", keeper={"authentication": keeper}),
+    }
+    named = flow_parameters(a_resolved_flow(clusters)).document()["ownPrincipals"]
+    assert named == ["User:keeper", "User:mirror", "User:validator"]
+
+
 @pytest.mark.parametrize(
     ("transforms", "changed"),
     [

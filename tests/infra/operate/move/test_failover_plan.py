@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from kafka_replication.components.contract.problems import RefusedError
+from kafka_replication.components.contract.problems import NoAnswer, RefusedError
 from kafka_replication.components.contract.report import Verdict
 from kafka_replication.components.kafka.exact_positions import ExactPosition, NotProvenError, PartitionPositions
 from kafka_replication.components.kafka.positions import TopicPartition
@@ -25,7 +25,7 @@ from kafka_replication.infra.operate.move.facts import (
 )
 from kafka_replication.infra.operate.move.failover_plan import next_steps, plan, refuse_unsuited
 from kafka_replication.infra.operate.move.run import print_plan, topics_of
-from kafka_replication.infra.operate.status.facts import ConnectorFacts, NoAnswer, Task, VerdictFacts
+from kafka_replication.infra.operate.status.facts import ConnectorFacts, Task, VerdictFacts
 from tests.builders import a_resolved_flow
 from tests.infra.readmes import shown
 

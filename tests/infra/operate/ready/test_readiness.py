@@ -6,17 +6,19 @@ from typing import Any
 
 import pytest
 
-from kafka_replication.components.kafka.acls import AclEntry
-from kafka_replication.components.kafka.topic_sync import TopicSetting
-from kafka_replication.infra.operate.ready.readiness import (
+from kafka_replication.components.contract.problems import NoAnswer
+from kafka_replication.components.contract.readiness import (
     OPEN,
+    Judgement,
     Readiness,
     ReadyFacts,
     judge,
     read_quotas,
     summary,
 )
-from kafka_replication.infra.operate.status.facts import NoAnswer
+from kafka_replication.components.kafka.acls import AclEntry
+from kafka_replication.components.kafka.topic_sync import TopicSetting
+from kafka_replication.infra.operate.ready.look import kafka_users
 from tests.spark.documents import a_flow
 
 SHOP, TILL = "User:shop", "User:till"
@@ -51,14 +53,19 @@ def facts(**changes: Any) -> ReadyFacts:
     return replace(ready, **changes)
 
 
+def judgement(seen: ReadyFacts, **flow: Any) -> Judgement:
+    own = ("User:mirror",)
+    given = {"topics": ("orders",), "groups": ("checkout-.*",), "own_principals": own, **flow}
+    return judge(a_flow().model_copy(update=given), seen)
+
+
 def judged(seen: ReadyFacts, **flow: Any) -> Readiness:
-    given = a_flow().model_copy(update={"topics": ("orders",), "groups": ("checkout-.*",), **flow})
-    return judge(given, seen, frozenset({"User:mirror"}), "kafka.strimzi.io/v1").readiness
+    return judgement(seen, **flow).readiness
 
 
 def test_where_nothing_is_missing_the_applications_can_start() -> None:
     found = judged(facts())
-    assert (found.missing, found.not_judged, found.warnings, found.kafka_users) == ((), (), (), ())
+    assert (found.missing, found.not_judged, found.warnings) == ((), (), ())
     assert found.applications == (SHOP, TILL)
     assert summary(found) == "2 applications can start on uswest"
     assert found.unknowable == (
@@ -239,7 +246,7 @@ def test_kafka_users_have_what_is_missing() -> None:
         "operations": ["Read"],
         "host": "*",
     }
-    assert judged(seen).kafka_users == (
+    assert list(kafka_users(judgement(seen), seen.quotas, "kafka.strimzi.io/v1")) == [
         {
             "apiVersion": "kafka.strimzi.io/v1",
             "kind": "KafkaUser",
@@ -250,7 +257,15 @@ def test_kafka_users_have_what_is_missing() -> None:
                 "quotas": {"consumerByteRate": 1e6},
             },
         },
-    )
+    ]
+
+
+def test_nothing_is_judged_without_knowing_the_users_of_the_flow_itself() -> None:
+    """Earlier releases did not write them, and the rights of the validation's user would be asked for as if it were an
+    application's.
+    """
+    found = judged(facts(), own_principals=None)
+    assert (found.missing, found.applications, len(found.not_judged)) == ((), (), 1)
 
 
 def test_quotas_are_read_as_kafkas_tool_prints_them() -> None:

@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from kafka_replication.components.contract.parameters import FlowParameters
+from kafka_replication.components.contract.problems import NoAnswer
 from kafka_replication.components.contract.report import Verdict
 from kafka_replication.components.contract.temporary_states import TemporaryState
 from kafka_replication.components.kafka.connectors import Failure
@@ -25,7 +26,6 @@ from kafka_replication.infra.operate.status.facts import (
     Lag,
     LoginFacts,
     Losses,
-    NoAnswer,
     PartitionLag,
     Task,
     VerdictFacts,

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from rich.console import Console
 
+from kafka_replication.components.contract.problems import NoAnswer
 from kafka_replication.components.contract.published_verdict import History
 from kafka_replication.components.contract.report import error, fail
-from kafka_replication.infra.operate.status.facts import NoAnswer
 from kafka_replication.infra.operate.status.history import (
     FlowHistory,
     HistoryDocument,

@@ -6,14 +6,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from kafka_replication.components.contract.parameters import DocumentPart, FlowParameters
+from kafka_replication.components.contract.parameters import DocumentPart, FlowParameters, JsonObject
+from kafka_replication.components.contract.problems import NoAnswer
 from kafka_replication.components.contract.wording import agreeing, named, number
 from kafka_replication.components.kafka.acls import (
     EVERY_NAME,
     EVERYONE,
     AclEntry,
+    administrator,
     grant_options,
     operation_title,
+    shell_variable,
     without_fences,
 )
 from kafka_replication.components.kafka.application_access import (
@@ -26,10 +29,6 @@ from kafka_replication.components.kafka.application_access import (
 from kafka_replication.components.kafka.name_prefixes import beginnings_of_entry
 from kafka_replication.components.kafka.replication_policy import SIDES, Side
 from kafka_replication.components.kafka.topic_sync import TopicSetting, unlike_settings
-from kafka_replication.components.render.acls import Acl
-from kafka_replication.components.render.kafka_users import acl_rule
-from kafka_replication.infra.operate.status.facts import NoAnswer
-from kafka_replication.infra.review.acls import administrator, shell_variable
 
 #: Quotas by what they limit, as kafka-configs.sh names it.
 Quotas = Mapping[str, Mapping[str, float]]
@@ -41,12 +40,6 @@ OPEN = "allow.everyone.if.no.acl.found"
 _QUOTA = re.compile(r"Quota configs for (?P<limited>.+?) are (?P<limits>.*)")
 _LIMITED = re.compile(r"(?P<default>the default )?(?P<kind>user-principal|client-id)(?: '(?P<name>[^']*)')?")
 _ENTITIES = {"user-principal": "users", "client-id": "clients"}
-_KAFKA_USER_QUOTAS = {
-    "consumer_byte_rate": "consumerByteRate",
-    "controller_mutation_rate": "controllerMutationRate",
-    "producer_byte_rate": "producerByteRate",
-    "request_percentage": "requestPercentage",
-}
 
 
 @dataclass(frozen=True)
@@ -84,7 +77,7 @@ class Readiness(DocumentPart):
     not_judged: tuple[str, ...] = ()
     unknowable: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
-    kafka_users: tuple[dict[str, object], ...] = ()
+    kafka_users: tuple[JsonObject, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -109,10 +102,13 @@ def counterparts(flow: FlowParameters, topics: Iterable[str], groups: Iterable[s
     return (*found, *(Counterpart("GROUP", group, "", in_groups) for group in groups))
 
 
-def judge(flow: FlowParameters, facts: ReadyFacts, others: frozenset[str], api_version: str) -> Judgement:
-    """Judge one flow. `others` are the principals of the flow itself, which are no applications."""
+def judge(flow: FlowParameters, facts: ReadyFacts) -> Judgement:
+    """Judge whether the applications of a flow can start on its target."""
     source, target = flow.source.alias, flow.target.alias
-    here, there = facts.acls["source"], facts.acls["target"]
+    if flow.own_principals is None:
+        why = "which users are the flow's own: a stack that was deployed before does not say, until `replicate up`"
+        return Judgement(Readiness(flow=flow.name, source=source, target=target, not_judged=(why,)))
+    here, there, others = facts.acls["source"], facts.acls["target"], flow.own_principals
     not_judged = [
         fact.reason
         for fact in (*facts.acls.values(), *facts.scram.values(), *facts.settings.values())
@@ -164,7 +160,6 @@ def judge(flow: FlowParameters, facts: ReadyFacts, others: frozenset[str], api_v
             not_judged=tuple(dict.fromkeys(not_judged)),
             unknowable=tuple(_unknowable(flow, facts, users)),
             warnings=tuple(_warnings(flow, facts, acls)),
-            kafka_users=tuple(_kafka_users(flow, facts, users, acls, api_version)),
         ),
         acls,
     )
@@ -351,33 +346,6 @@ def _warnings(flow: FlowParameters, facts: ReadyFacts, acls: Iterable[AclEntry])
             f"the brokers of {flow.target.alias} set `{OPEN}`, and Kafka hides its value. If it is true, these have no "
             f"ACL yet and are open to everybody, and the first one closes them to all others: {named(sorted(first))}"
         )
-
-
-def _kafka_users(
-    flow: FlowParameters, facts: ReadyFacts, users: Iterable[str], acls: Iterable[AclEntry], api_version: str
-) -> Iterator[dict[str, object]]:
-    """Yield what the KafkaUsers of the applications lack on the target."""
-    rules: dict[str, list[dict[str, object]]] = {}
-    for entry in acls:
-        kind, pattern = entry.resource.lower(), entry.pattern.lower()
-        acl = Acl(flow.target.alias, entry.principal, kind, pattern, entry.name, (entry.operation,))  # type: ignore[arg-type]
-        rule = {**acl_rule(acl), "type": entry.permission.lower(), "host": entry.host}
-        rules.setdefault(entry.principal.removeprefix(_USER), []).append(rule)
-    lacking = {missing.text for missing in _missing_users(flow, facts, users)}
-    quotas: Quotas = facts.quotas.get("source", {}) if len(facts.quotas) == len(SIDES) else {}
-    for name in _names(users):
-        spec: dict[str, object] = {}
-        if f"{_USER}{name} has no SCRAM-SHA-512 credential" in lacking:
-            spec["authentication"] = {"type": "scram-sha-512"}
-        if name in rules:
-            spec["authorization"] = {"type": "simple", "acls": rules[name]}
-        limited = f"user-principal '{name}'"
-        if limited in quotas and quotas[limited] != facts.quotas["target"].get(limited):
-            limits = quotas[limited].items()
-            spec["quotas"] = {_KAFKA_USER_QUOTAS[key]: value for key, value in limits if key in _KAFKA_USER_QUOTAS}
-        if spec:
-            metadata = {"name": name.removeprefix("CN=")}
-            yield {"apiVersion": api_version, "kind": "KafkaUser", "metadata": metadata, "spec": spec}
 
 
 def summary(readiness: Readiness) -> str:
