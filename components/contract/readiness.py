@@ -32,6 +32,8 @@ from kafka_replication.components.kafka.topic_sync import TopicSetting, unlike_s
 
 #: Quotas by what they limit, as kafka-configs.sh names it.
 Quotas = Mapping[str, Mapping[str, float]]
+#: Kafka's client cannot ask for quotas: with none on both sides, they are not compared, and nothing is said of them.
+NO_QUOTAS: Mapping[Side, Quotas] = {side: {} for side in SIDES}
 Settings = Mapping[str, Mapping[str, TopicSetting]]
 ScramUsers = Mapping[str, frozenset[str]]
 _USER = "User:"
@@ -102,12 +104,17 @@ def counterparts(flow: FlowParameters, topics: Iterable[str], groups: Iterable[s
     return (*found, *(Counterpart("GROUP", group, "", in_groups) for group in groups))
 
 
+def unjudged(flow: FlowParameters, *why: str) -> Readiness:
+    """Return what is said of a flow about which nothing could be judged."""
+    return Readiness(flow=flow.name, source=flow.source.alias, target=flow.target.alias, not_judged=why)
+
+
 def judge(flow: FlowParameters, facts: ReadyFacts) -> Judgement:
     """Judge whether the applications of a flow can start on its target."""
     source, target = flow.source.alias, flow.target.alias
     if flow.own_principals is None:
         why = "which users are the flow's own: a stack that was deployed before does not say, until `replicate up`"
-        return Judgement(Readiness(flow=flow.name, source=source, target=target, not_judged=(why,)))
+        return Judgement(unjudged(flow, why))
     here, there, others = facts.acls["source"], facts.acls["target"], flow.own_principals
     not_judged = [
         fact.reason

@@ -37,16 +37,19 @@ def status(
     """Show the state of every flow, from Kubernetes and both Kafka clusters, within seconds. Only reads.
 
     It shows connectors and failed tasks, the newest heartbeat, lag, what groups would read again on the target, the
-    newest published verdict, and whether the flow could fail over now. If something cannot be asked, it says so.
+    newest published verdict, whether the flow could fail over now, and, as `replicate ready` does, whether the
+    applications could start there; with `--watch` it asks for that once a minute. If something cannot be asked, it says
+    so.
 
-    The exit code is 0 if all is well, 1 if something is wrong, 2 if something could not be asked.
+    The exit code is 0 if all is well, 1 if something is wrong, 2 if something could not be asked. What applications
+    lack does not change it: `replicate ready` has an exit code of its own.
 
     With `--history` it asks Kubernetes for what earlier validations have published, and the exit code is 0 or 2.
 
     Example: `replicate status prod-us-west-2`
     """
     # It loads clients of Kubernetes and Kafka, which takes longer than TAB may.
-    from kafka_replication.infra.operate.status.look import Memories, look, opened, rounds
+    from kafka_replication.infra.operate.status.look import Judgements, Memories, look, opened, rounds
 
     def read() -> list[OpenStack]:
         chosen = [OpenStack(read_settings(name, project.stacks)) for name in stacks or stack_names(project.stacks)]
@@ -61,12 +64,13 @@ def status(
             _show_history(chosen, history, as_json)
     if not watch:
         with opened(read()) as chosen, err.status("asking Kubernetes and Kafka"):
-            document = look(chosen)
+            document = look(chosen, judgements={})
         _print(document, as_json)
         raise typer.Exit(document.exit_code)
     memories: Memories = {}
+    judgements: Judgements = {}
     for chosen in rounds(read, every_seconds):
-        document = look(chosen, memories=memories)
+        document = look(chosen, memories=memories, judgements=judgements)
         if out.is_terminal:
             out.clear()
         _print(document, as_json, one_line=True)

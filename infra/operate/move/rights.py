@@ -5,10 +5,10 @@ from collections.abc import Collection, Iterator, Sequence
 
 from kafka_replication.components.clients.errors import NoAnswerError
 from kafka_replication.components.contract.problems import CannotRunError
-from kafka_replication.components.contract.readiness import summary
+from kafka_replication.components.contract.readiness import NO_QUOTAS, summary
 from kafka_replication.components.contract.wording import named, number
 from kafka_replication.components.kafka.acls import CLUSTER_NAME, grant_options
-from kafka_replication.components.kafka.replication_policy import SIDES, Side
+from kafka_replication.components.kafka.replication_policy import Side
 from kafka_replication.components.topology.clusters import kafka_principal
 from kafka_replication.infra.operate.flow_access import FlowAccess
 from kafka_replication.infra.operate.move.facts import Precondition
@@ -50,8 +50,7 @@ def applications_start(opened: FlowAccess) -> Precondition:
     """
     command = f"`replicate ready {opened.stack.name} {opened.flow.name}`"
     try:
-        # Quotas cannot be asked for: with none on both sides, they are not compared.
-        found = look(opened, {side: {} for side in SIDES}).readiness
+        found = look(opened, NO_QUOTAS).readiness
     except NoAnswerError as error:
         return Precondition("ready", f"not judged: {error}", met=None)
     if found.missing:

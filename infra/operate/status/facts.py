@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from kafka_replication.components.contract.problems import NoAnswer
+from kafka_replication.components.contract.readiness import Readiness
 from kafka_replication.components.contract.report import TopicIds, Verdict
 from kafka_replication.components.contract.temporary_states import TemporaryState
 from kafka_replication.components.kafka.connectors import ConnectorRole, Failure
@@ -148,7 +149,8 @@ class LoginFacts:
 @dataclass(frozen=True)
 class FlowFacts:
     """What was seen of a flow at `now_ms` (this machine's clock); `heartbeat_ms` is None without a heartbeat, and
-    `kept_ms`, when a keeper last looked, if none ever did or the target does not answer.
+    `kept_ms`, when a keeper last looked, if none ever did or the target does not answer. `applications` were judged at
+    `judged_ms`; None if nobody asked for that.
     """
 
     now_ms: int
@@ -160,3 +162,5 @@ class FlowFacts:
     losses: Losses | NoAnswer = Losses()
     logins: tuple[LoginFacts, ...] = ()
     kept_ms: int | None = None
+    applications: Readiness | None = None
+    judged_ms: int = 0

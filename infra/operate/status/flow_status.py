@@ -7,6 +7,7 @@ from enum import StrEnum
 from kafka_replication.components.contract.parameters import DocumentPart, FlowParameters, Shape
 from kafka_replication.components.contract.problems import NoAnswer
 from kafka_replication.components.contract.published_verdict import PROOF_HOURS
+from kafka_replication.components.contract.readiness import Readiness, summary
 from kafka_replication.components.contract.report import Verdict
 from kafka_replication.components.contract.wording import agreeing, named
 from kafka_replication.components.kafka.connectors import BEHIND_SECONDS
@@ -137,9 +138,19 @@ class VerdictStatus(DocumentPart):
     failed_checks: tuple[str, ...] = ()
 
 
+class ApplicationsStatus(DocumentPart):
+    """What the applications lack on the target, and what was not judged. Quotas are never judged."""
+
+    summary: str
+    missing: tuple[str, ...]
+    not_judged: tuple[str, ...]
+    age_seconds: float
+
+
 class FlowStatus(DocumentPart):
     """The status of one flow. What could not be asked is null and named in `unasked`; `reasons` say why. A failover
     does not need the connectors' logins, so a login that could not be tried is no reason; it has its own explanation.
+    It moves groups whatever their applications lack, so `applications` are no reason either; null if nobody asked.
     """
 
     name: str
@@ -157,6 +168,7 @@ class FlowStatus(DocumentPart):
     losses: LossesStatus | None = None
     logins: tuple[LoginFacts, ...] = ()
     kept_seconds: float | None = None
+    applications: ApplicationsStatus | None = None
     unasked: tuple[str, ...]
 
     @property
@@ -219,6 +231,7 @@ def flow_status(flow: FlowParameters, facts: FlowFacts, listed: int | None = LIS
         losses=_losses(facts, facts.losses, listed) if isinstance(facts.losses, Losses) else None,
         logins=facts.logins,
         kept_seconds=None if facts.kept_ms is None else _age(facts, facts.kept_ms),
+        applications=_applications(facts, facts.applications) if facts.applications is not None else None,
         unasked=(
             *(name for name, fact in _named(facts).items() if isinstance(fact, NoAnswer)),
             *(("logins",) if any(login.accepted is not False and login.why for login in facts.logins) else ()),
@@ -480,6 +493,15 @@ def _verdict(facts: FlowFacts, verdict: VerdictFacts) -> VerdictStatus:
         age_seconds=age,
         current=verdict.current,
         failed_checks=verdict.failed_checks,
+    )
+
+
+def _applications(facts: FlowFacts, judged: Readiness) -> ApplicationsStatus:
+    return ApplicationsStatus(
+        summary=summary(judged),
+        missing=tuple(missing.text for missing in judged.missing),
+        not_judged=judged.not_judged,
+        age_seconds=_age(facts, facts.judged_ms),
     )
 
 

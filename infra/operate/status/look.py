@@ -19,6 +19,7 @@ from cryptography import x509
 from kafka_replication.components.clients.errors import NoAnswerError
 from kafka_replication.components.clients.login import Purpose, Read
 from kafka_replication.components.clients.reader import KafkaReader
+from kafka_replication.components.clients.readiness import ready_facts
 from kafka_replication.components.contract.parameters import (
     CertificateAuthentication,
     ClusterParameters,
@@ -27,6 +28,7 @@ from kafka_replication.components.contract.parameters import (
 )
 from kafka_replication.components.contract.parameters import CredentialReference as CredentialReference
 from kafka_replication.components.contract.problems import CannotRunError, NoAnswer
+from kafka_replication.components.contract.readiness import NO_QUOTAS, Readiness, judge, unjudged
 from kafka_replication.components.contract.report import TopicIds
 from kafka_replication.components.flows.resolved import ResolvedFlow
 from kafka_replication.components.kafka.losses import LogMemory
@@ -132,16 +134,26 @@ T = TypeVar("T")
 #: What earlier looks saw of both sides of each flow, by stack and flow.
 Memories: TypeAlias = dict[tuple[str, str], Mapping[Side, LogMemory]]
 
+#: What was judged of each flow's applications, and when (ms since 1970), by stack and flow.
+Judgements: TypeAlias = dict[tuple[str, str], tuple[int, Readiness]]
+#: How long such a judgement counts: thousands of ACLs take seconds, and people change them.
+_JUDGED_MS = 60_000
 
-def look(stacks: Sequence[OpenStack], listed: int | None = LISTED, memories: Memories | None = None) -> StatusDocument:
+
+def look(
+    stacks: Sequence[OpenStack],
+    listed: int | None = LISTED,
+    memories: Memories | None = None,
+    judgements: Judgements | None = None,
+) -> StatusDocument:
     """Return the status of every flow. The stacks are asked in parallel; `listed` limits the partitions and groups of
-    each flow (None: all). Whatever does not answer is part of the status. `memories` are those of earlier looks, and
-    get what this one sees.
+    each flow (None: all). Whatever does not answer is part of the status. `memories` and `judgements` are those of
+    earlier looks, and get what this one sees; without `judgements`, applications are not judged.
     """
     seen = {} if memories is None else memories
     asked_at = datetime.now(UTC).isoformat(timespec="seconds")
     with ThreadPoolExecutor(max(1, len(stacks))) as pool:
-        statuses = tuple(pool.map(lambda stack: _look_at_stack(stack, listed, seen), stacks))
+        statuses = tuple(pool.map(lambda stack: _look_at_stack(stack, listed, seen, judgements), stacks))
     return StatusDocument(asked_at=asked_at, stacks=statuses)
 
 
@@ -166,7 +178,9 @@ def opened(stacks: Sequence[OpenStack]) -> Iterator[Sequence[OpenStack]]:
         yield stacks
 
 
-def _look_at_stack(stack: OpenStack, listed: int | None, memories: Memories) -> StackStatus:
+def _look_at_stack(
+    stack: OpenStack, listed: int | None, memories: Memories, judgements: Judgements | None
+) -> StackStatus:
     try:
         flows, api = stack.flows, stack.kubernetes
     except CannotRunError as error:
@@ -177,7 +191,7 @@ def _look_at_stack(stack: OpenStack, listed: int | None, memories: Memories) -> 
         readers = Readers(stack, unreachable(objects))
         remembered = [memories.setdefault((stack.name, flow.name), _nothing_seen()) for flow in flows]
         looks = [
-            pool.submit(_look_at_flow, flow, objects, readers, listed, memory)
+            pool.submit(_look_at_flow, flow, objects, readers, listed, memory, judgements)
             for flow, memory in zip(flows, remembered, strict=True)
         ]
         return StackStatus(stack=stack.name, flows=tuple(status.result() for status in looks))
@@ -215,7 +229,12 @@ def _nothing_seen() -> Mapping[Side, LogMemory]:
 
 
 def _look_at_flow(
-    flow: ResolvedFlow, objects: Objects, readers: Readers, listed: int | None, memory: Mapping[Side, LogMemory]
+    flow: ResolvedFlow,
+    objects: Objects,
+    readers: Readers,
+    listed: int | None,
+    memory: Mapping[Side, LogMemory],
+    judgements: Judgements | None,
 ) -> FlowStatus:
     parameters = readers.stack.parameters(flow)
     beat = answer(lambda: heartbeat_ms(parameters, readers.of(parameters.target)))
@@ -223,6 +242,7 @@ def _look_at_flow(
     verdict = verdict_facts(flow, objects)
     proven = verdict.topic_ids if isinstance(verdict, VerdictFacts) and verdict.current else {}
     lag_facts, losing, groups = _positions(flow, parameters, readers, proven, memory)
+    judged_ms, applications = (0, None) if judgements is None else judged_applications(parameters, readers, judgements)
     facts = FlowFacts(
         time.time_ns() // 1_000_000,
         connector_facts(flow, objects),
@@ -233,8 +253,26 @@ def _look_at_flow(
         losing,
         tuple(_login(flow, side, readers) for side in SIDES),
         None if isinstance(kept, NoAnswer) else kept,
+        applications,
+        judged_ms,
     )
     return flow_status(parameters, facts, listed)
+
+
+def judged_applications(parameters: FlowParameters, readers: Readers, judgements: Judgements) -> tuple[int, Readiness]:
+    """Return when it was judged whether the applications can start on the target, and the judgement."""
+    key, now_ms = (readers.stack.name, parameters.name), time.time_ns() // 1_000_000
+    if key not in judgements or now_ms - judgements[key][0] >= _JUDGED_MS:
+
+        def ask() -> Readiness:
+            source, target = readers.of(parameters.source), readers.of(parameters.target)
+            return judge(parameters, ready_facts(parameters, source, target, NO_QUOTAS)).readiness
+
+        judged = answer(ask)
+        if isinstance(judged, NoAnswer):
+            judged = unjudged(parameters, *judged.reasons)
+        judgements[key] = now_ms, judged
+    return judgements[key]
 
 
 def _login(flow: ResolvedFlow, side: Side, readers: Readers) -> LoginFacts:

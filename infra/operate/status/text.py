@@ -26,6 +26,8 @@ JUST_MOVE = " (consumers that just move)"
 _NOT_ASKED = "could not be asked"
 #: A keeper looks every second.
 _KEPT_SECONDS = 300
+#: A judgement of the applications that is older was made in an earlier look.
+_JUST_NOW_SECONDS = 5
 _WIDTH = 10
 #: A certificate that expires within this time is shown.
 EXPIRES_SOON = timedelta(days=EXPIRES_SOON_DAYS)
@@ -72,12 +74,14 @@ def flow_lines(stack: str, flow: FlowStatus) -> Iterator[Fact]:
     if flow.kept_seconds is not None:
         text = f"the positions for a disaster are {duration(flow.kept_seconds)} old"
         yield Fact("kept", text, "yellow" if flow.kept_seconds > _KEPT_SECONDS else "")
+    yield _applications(stack, flow)
     yield _verdict(flow)
 
 
 def _failover(flow: FlowStatus) -> Iterator[Fact]:
     if flow.could_fail_over:
-        yield Fact("failover", f"could fail over now: yes, {_price(flow)}", "green")
+        but = _unready(flow)
+        yield Fact("failover", f"could fail over now: yes, {_price(flow)}{but}", "yellow" if but else "green")
         return
     first, *others = flow.reasons
     yield Fact("failover", f"could fail over now: no, because {_sentence(first.kind, first.text)}", "red")
@@ -95,6 +99,15 @@ def _price(flow: FlowStatus) -> str:
     again = flow.read_again.records if flow.read_again is not None else 0
     lost = f"at most {number(flow.lag.records, 'record')} lost" if flow.lag.records else "nothing lost"
     return f"{lost}, at most {number(again, 'record')} read again"
+
+
+def _unready(flow: FlowStatus) -> str:
+    """Return what a yes must not hide: a group that has moved is of no use to an application that cannot log in."""
+    if flow.applications is not None and flow.applications.missing:
+        return f", but {flow.applications.summary}"
+    if flow.applications is None or flow.applications.not_judged:
+        return f"; whether all applications can start on {flow.target} is not judged"
+    return ""
 
 
 def _logins(flow: FlowStatus) -> Iterator[Fact]:
@@ -201,6 +214,20 @@ def _again(groups: GroupsStatus) -> str:
         return "no selected group has a committed offset on the source"
     just_move = JUST_MOVE if groups.records else ""
     return f"at most {number(groups.records, 'record')} by {number(groups.groups, 'group')}{just_move}"
+
+
+def _applications(stack: str, flow: FlowStatus) -> Fact:
+    judged, command = flow.applications, f"replicate ready {stack} {flow.name}"
+    if judged is None:
+        return Fact("ready", f"not judged: {command}", "yellow")
+    age = f", judged {duration(judged.age_seconds)} ago" if judged.age_seconds > _JUST_NOW_SECONDS else ""
+    if judged.missing:
+        return Fact("ready", f"{judged.summary}: {command}{age}", "red")
+    if judged.not_judged:
+        first, *others = judged.not_judged
+        more = f", and {number(len(others), 'more question')}" if others else ""
+        return Fact("ready", f"not judged: {first}{more}: {command}{age}", "yellow")
+    return Fact("ready", f"{judged.summary}, as far as ACLs, users and topic settings show{age}")
 
 
 def _verdict(flow: FlowStatus) -> Fact:

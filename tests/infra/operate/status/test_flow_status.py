@@ -10,6 +10,7 @@ from rich.console import Console
 
 from kafka_replication.components.contract.parameters import FlowParameters
 from kafka_replication.components.contract.problems import NoAnswer
+from kafka_replication.components.contract.readiness import Missing, Readiness
 from kafka_replication.components.contract.report import Verdict
 from kafka_replication.components.contract.temporary_states import TemporaryState
 from kafka_replication.components.kafka.connectors import Failure
@@ -45,6 +46,8 @@ NOW = datetime(2026, 1, 31, 3, 0, tzinfo=UTC)
 NOW_MS = round(NOW.timestamp() * 1000)
 ORDERS = TopicPartition("orders", 0)
 FLOW = flow_parameters(a_resolved_flow())
+READY = Readiness(flow="orders", source="useast", target="uswest", applications=("User:shop",))
+LACKING = (Missing(kind="acl", text="User:shop lacks Read on group checkout-web"),)
 
 
 def a_connector(**given: Any) -> ConnectorFacts:
@@ -62,6 +65,8 @@ def facts(**given: Any) -> FlowFacts:
         "lag": Lag(6),
         "groups": (GroupFacts("checkout-web", {ORDERS: 3}),),
         "verdict": VerdictFacts(Verdict.PASS, NOW - timedelta(minutes=10), current=True),
+        "applications": READY,
+        "judged_ms": NOW_MS,
     }
     return FlowFacts(**{**well, **given})
 
@@ -197,6 +202,56 @@ def test_a_lag_of_a_few_seconds_does_not_prevent_a_failover() -> None:
     assert "could fail over now: yes, at most 5 records lost, at most 3 records read again" in printed(status)
 
 
+YES = "could fail over now: yes, nothing lost, at most 3 records read again"
+UNJUDGED = "; whether all applications can start on uswest is not judged"
+
+
+@pytest.mark.parametrize(
+    ("applications", "age_ms", "but", "ready"),
+    [
+        pytest.param(
+            READY, 0, "", "1 application can start on uswest, as far as ACLs, users and topic settings show", id="ready"
+        ),
+        pytest.param(
+            READY.model_copy(update={"missing": LACKING, "not_judged": ("who writes orders",)}),
+            40_000,
+            ", but applications cannot all start on uswest: 1 ACL missing or different",
+            "applications cannot all start on uswest: 1 ACL missing or different: replicate ready prod orders, judged "
+            "40.0 s ago",
+            id="an ACL is missing",
+        ),
+        pytest.param(
+            READY.model_copy(update={"not_judged": ("uswest shows no ACLs", "who writes orders")}),
+            0,
+            UNJUDGED,
+            "not judged: uswest shows no ACLs, and 1 more question: replicate ready prod orders",
+            id="a cluster does not say",
+        ),
+        pytest.param(None, 0, UNJUDGED, "not judged: replicate ready prod orders", id="nobody asked"),
+    ],
+)
+def test_a_flow_that_could_fail_over_says_in_the_same_line_if_its_applications_could_not_start(
+    applications: Readiness | None, age_ms: int, but: str, ready: str
+) -> None:
+    status = flow_status(FLOW, facts(applications=applications, judged_ms=NOW_MS - age_ms))
+    assert (status.could_fail_over, document(status).exit_code) == (True, 0)
+    lines = printed(status).splitlines()
+    assert lines[0] == f"prod orders failover   {YES}{but}"
+    assert lines[-2] == f"prod orders ready      {ready}"
+    assert ("\x1b[32mcould" in printed(status, terminal=True)) == (not but)
+
+
+def test_the_document_says_what_applications_lack_and_how_old_that_is() -> None:
+    lacking = READY.model_copy(update={"missing": LACKING})
+    document = flow_status(FLOW, facts(applications=lacking, judged_ms=NOW_MS - 2_000)).document()
+    assert document["applications"] == {
+        "summary": "applications cannot all start on uswest: 1 ACL missing or different",
+        "missing": ["User:shop lacks Read on group checkout-web"],
+        "notJudged": [],
+        "ageSeconds": 2.0,
+    }
+
+
 def test_the_lag_is_unknown_if_transforms_may_drop_records() -> None:
     transformed = FLOW.model_copy(update={"transformed": True})
     why = "the flow's own transforms may have dropped the newest records of the source"
@@ -253,6 +308,7 @@ def test_a_pipe_gets_one_fact_a_line_without_colour() -> None:
         "prod orders lag        at most 7 records in 1 of 6 partitions, the oldest 10 min old; most in orders-0: 7",
         "prod orders re-read    at most 3 records by 1 group (consumers that just move)",
         "prod orders group      checkout-web: at most 3 records",
+        "prod orders ready      1 application can start on uswest, as far as ACLs, users and topic settings show",
         "prod orders verdict    pass, 10 min ago",
     ]
 

@@ -1,10 +1,12 @@
 """When the certificates of a login expire, and whether a cluster accepts it; what was not checked is not fine."""
 
 import gc
+import time
 import weakref
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from cryptography import x509
@@ -13,11 +15,20 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from kafka_replication.components.clients.errors import NoAnswerError
 from kafka_replication.components.clients.reader import KafkaReader
-from kafka_replication.components.contract.parameters import CredentialReference
+from kafka_replication.components.contract.parameters import ClusterParameters, CredentialReference
+from kafka_replication.components.contract.readiness import unjudged
 from kafka_replication.components.kafka.replication_policy import Side
-from kafka_replication.components.render.job_parameters import connector_login
+from kafka_replication.components.render.job_parameters import connector_login, flow_parameters
 from kafka_replication.infra.operate.status.facts import CertificateFacts, LoginFacts
-from kafka_replication.infra.operate.status.look import can_be_tried, certificates, login_facts, rounds
+from kafka_replication.infra.operate.status.look import (
+    Judgements,
+    Readers,
+    can_be_tried,
+    certificates,
+    judged_applications,
+    login_facts,
+    rounds,
+)
 from tests.builders import a_cluster, a_resolved_flow
 from tests.components.clients.brokers import Cluster
 
@@ -120,6 +131,29 @@ def no_answer() -> Any:
 )
 def test_facts_about_a_login_that_could_not_be_read_stay_unknown(read: Any, ask: Any, facts: LoginFacts) -> None:
     assert login_facts("useast", read, ask) == facts
+
+
+class NoReaders:
+    """No cluster of the stack answers."""
+
+    stack = SimpleNamespace(name="prod")
+
+    def of(self, cluster: ClusterParameters) -> KafkaReader:
+        raise NoAnswerError(f"{cluster.alias} does not answer")
+
+
+@pytest.mark.parametrize("seconds", [None, 50, 70], ids=["first", "young", "old"])
+def test_applications_are_judged_once_a_minute(seconds: int | None) -> None:
+    """A look every five seconds would otherwise make brokers list thousands of ACLs every five seconds."""
+    flow, now_ms = flow_parameters(a_resolved_flow()), time.time_ns() // 1_000_000
+    earlier = unjudged(flow, "earlier")
+    judgements: Judgements = {} if seconds is None else {("prod", "orders"): (now_ms - seconds * 1000, earlier)}
+    judged_ms, judged = judged_applications(flow, cast(Readers, NoReaders()), judgements)
+    if seconds == 50:
+        assert (judged_ms, judged) == (now_ms - 50_000, earlier)
+    else:
+        assert (judged_ms >= now_ms, judged.not_judged) == (True, ("useast does not answer",))
+    assert judgements == {("prod", "orders"): (judged_ms, judged)}
 
 
 class Client:
