@@ -346,6 +346,10 @@ class KafkaReader:
 
     def scram_mechanisms(self) -> dict[str, frozenset[str]]:
         """Return the mechanisms of each user's SCRAM credentials; needs DESCRIBE on the cluster."""
+        if AclOperation.DESCRIBE not in (self._described_cluster().authorized_operations or ()):
+            # librdkafka ends the process if a broker refuses this question (confluent-kafka 2.16).
+            refused = KafkaError(KafkaError.CLUSTER_AUTHORIZATION_FAILED)
+            raise self._errors.error("SCRAM users could not be asked", refused)
         asked: Any = self._admin.describe_user_scram_credentials(request_timeout=self._seconds)
         users = self._result("SCRAM users", asked)
         return {
