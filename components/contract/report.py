@@ -402,7 +402,8 @@ ACCEPTABLE: Mapping[str, str] = {
 }
 #: Findings that no topology can accept: faults, and notes that do not affect the verdict.
 _FAULTS_AND_NOTES = """
-    aborted-records acl-denied acl-missing acl-narrower authorizer-off before-the-start ca-bundle-cut
+    aborted-records acl-denied acl-missing acl-narrower applications-cannot-start applications-not-judged
+    authorizer-off before-the-start ca-bundle-cut
     checkpoint-ahead checkpoint-behind checkpoint-missing checkpoint-past-end checkpoint-undecodable
     checkpoints-without-task clocks-differ compacted-apart compared-in-full connector-failed connector-missing
     connector-not-reported connector-stopped connector-without-task copied-out-of-turn duplicated-records

@@ -1,13 +1,15 @@
 """access: the flow's Kafka users may do what the flow needs. Records cannot show this. MirrorMaker silently skips a
 topic or group that its user may not see, and a missing permission for future topics shows only when such a topic
-appears. So this check reads the users' ACLs from the clusters.
+appears. So this check reads the users' ACLs from the clusters. It also notes what applications lack on the target.
 """
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from kafka_replication.components.clients.errors import ClusterError
+from kafka_replication.components.clients.readiness import ready_facts
 from kafka_replication.components.contract.parameters import AclParameters, ClusterParameters
+from kafka_replication.components.contract.readiness import NO_QUOTAS, Readiness, judge, summary, unjudged
 from kafka_replication.components.contract.report import (
     SAMPLES,
     CheckName,
@@ -20,7 +22,7 @@ from kafka_replication.components.contract.report import (
     not_judged,
     note,
 )
-from kafka_replication.components.contract.wording import agreeing, numbered
+from kafka_replication.components.contract.wording import agreeing, named, numbered
 from kafka_replication.components.kafka.acls import EVERYONE, Gap, GapReason, Need, gaps, grant_options
 from kafka_replication.spark.read.flows import FlowCluster, OpenFlow
 
@@ -74,7 +76,30 @@ def check_access(flow: OpenFlow) -> CheckOutcome:
     if flow.parameters.shape == "mirrorMaker2":
         # Only there does the operator also configure the connection to the source.
         bundles.append(_cut_bundle(flow.source, flow.parameters.source))
-    return replace(checked, findings=(*checked.findings, *(bundle for bundle in bundles if bundle is not None)))
+    notes = (*(bundle for bundle in bundles if bundle is not None), *application_notes(_readiness(flow)))
+    return replace(checked, findings=(*checked.findings, *notes))
+
+
+def _readiness(flow: OpenFlow) -> Readiness:
+    try:
+        facts = ready_facts(flow.parameters, flow.source, flow.target, NO_QUOTAS)
+    except ClusterError as refusal:
+        return unjudged(flow.parameters, str(refusal))
+    return judge(flow.parameters, facts).readiness
+
+
+def application_notes(found: Readiness) -> list[Finding]:
+    """Return what applications lack on the target, and what is not judged, as notes: a verdict is about replication,
+    whose team may neither own these rights nor have applications there yet.
+    """
+    notes = []
+    if found.missing:
+        missing = named([missing.text for missing in found.missing])
+        notes.append(note("applications-cannot-start", f"{summary(found)}: {missing}", len(found.missing)))
+    if found.not_judged:
+        what = f"whether all applications can start on {found.target} is not judged: {named(found.not_judged)}"
+        notes.append(note("applications-not-judged", what, len(found.not_judged)))
+    return notes
 
 
 def _cut_bundle(cluster: FlowCluster, parameters: ClusterParameters) -> Finding | None:

@@ -64,6 +64,9 @@ REMEDIES: Mapping[str, str] = {
     "`replicate acls {stack} --commands`",
     "aborted-records": "set `exactlyOnce`, or `source.consumer.isolation.level: read_committed` in the source "
     "connector's `config`",
+    "applications-cannot-start": "before a failover, run what `replicate ready {stack} {flow}` prints",
+    "applications-not-judged": "ask those who run the applications, and judge again with `replicate ready {stack} "
+    "{flow}`",
     "authorizer-off": "",
     "before-the-start": "",
     "behind-oldest-sync": "let the group consume on {source} until it passes the next offset sync. A smaller "

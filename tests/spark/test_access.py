@@ -7,11 +7,20 @@ import pytest
 
 from kafka_replication.components.clients.errors import ClusterError
 from kafka_replication.components.contract.parameters import AclParameters, ClusterParameters
-from kafka_replication.components.contract.report import CheckOutcome, Coverage, FindingSeverity, Verdict, accepting
+from kafka_replication.components.contract.readiness import Missing, Readiness
+from kafka_replication.components.contract.report import (
+    CheckName,
+    CheckOutcome,
+    Coverage,
+    FindingSeverity,
+    Verdict,
+    accepting,
+)
 from kafka_replication.components.kafka.acls import AclEntry, Need
-from kafka_replication.spark.checks.access import ClusterAccess, cut_bundle, needs_of, outcome
+from kafka_replication.spark.checks.access import ClusterAccess, application_notes, cut_bundle, needs_of, outcome
 from kafka_replication.spark.read.flows import FlowCluster
-from tests.spark.documents import a_cluster
+from kafka_replication.spark.report.remedies import with_remedies
+from tests.spark.documents import a_cluster, a_flow
 
 USER = "User:mirror"
 READ = AclEntry(USER, "TOPIC", "LITERAL", "orders", "READ")
@@ -152,6 +161,42 @@ def test_each_cluster_is_checked_for_its_own_acls_only() -> None:
     given = {"principal": USER, "resource": "group", "pattern": "literal", "name": "app", "operations": ["READ"]}
     acls = tuple(AclParameters.model_validate({**given, "cluster": side}) for side in ("source", "target"))
     assert needs_of(acls, "target") == (Need(USER, "GROUP", "literal", "app", ("READ",)),)
+
+
+READY = Readiness(flow="orders", source="useast", target="uswest", applications=("User:shop",))
+LACKING = Missing(kind="acl", text="User:shop lacks Read on group checkout-web", command="kafka-acls.sh …")
+CANNOT = (
+    "applications cannot all start on uswest: 1 ACL missing or different: User:shop lacks Read on group checkout-web"
+)
+UNJUDGED = "whether all applications can start on uswest is not judged: uswest shows no ACLs"
+
+
+@pytest.mark.parametrize(
+    ("missing", "not_judged", "said"),
+    [
+        pytest.param((), (), {}, id="nothing is missing"),
+        pytest.param((LACKING,), (), {"applications-cannot-start": CANNOT}, id="an ACL is missing"),
+        pytest.param((), ("uswest shows no ACLs",), {"applications-not-judged": UNJUDGED}, id="ACLs are not shown"),
+        pytest.param(
+            (LACKING,),
+            ("uswest shows no ACLs",),
+            {"applications-cannot-start": CANNOT, "applications-not-judged": UNJUDGED},
+            id="both",
+        ),
+    ],
+)
+def test_what_applications_lack_is_noted_and_so_is_what_was_not_judged(
+    missing: tuple[Missing, ...], not_judged: tuple[str, ...], said: dict[str, str]
+) -> None:
+    notes = application_notes(READY.model_copy(update={"missing": missing, "not_judged": not_judged}))
+    assert {finding.code: finding.message for finding in notes} == said
+    assert CheckOutcome(CheckName.ACCESS, "", {}, tuple(notes)).verdict is Verdict.PASS
+
+
+def test_the_remedy_is_the_command_that_prints_what_adds_it() -> None:
+    notes = application_notes(READY.model_copy(update={"missing": (LACKING,)}))
+    (finding,) = with_remedies(CheckOutcome(CheckName.ACCESS, "", {}, tuple(notes)), a_flow(), "prod").findings
+    assert finding.message == f"{CANNOT}. Remedy: before a failover, run what `replicate ready prod orders` prints"
 
 
 CERTIFICATE = "-----BEGIN CERTIFICATE-----\nMII=\n-----END CERTIFICATE-----\n"
