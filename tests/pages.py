@@ -26,6 +26,16 @@ def put(page: Path, name: str, text: str) -> None:
     page.write_text(with_section(page.read_text(), name, text))
 
 
+def put_rows(page: Path, name: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Put these rows into the table between the marks; those that the page has under other names, in the first column,
+    stay.
+    """
+    title, rule, *new = table(head, rows).splitlines()
+    kept = section(page.read_text(), name).splitlines()[2:]
+    by_name = {row.split(" | ")[0]: row for row in [*kept, *new]}
+    put(page, name, "\n".join([title, rule, *by_name.values()]))
+
+
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a table in Markdown."""
     lines = [head, ["---"] * len(head), *([cell.replace("|", "\\|") for cell in row] for row in rows)]

@@ -40,7 +40,7 @@ from tests.bench.keeper_process import Keeper, denied, seconds_until_looked
 from tests.bench.keeper_rows import FOLDER, append, read
 from tests.bench.keeper_traffic import Group, running
 from tests.local.flows import Deployed, write_edited
-from tests.pages import put, table
+from tests.pages import put_rows
 
 FLOW, RATE, MINUTES = "plain", 500, 2.0
 SMALL = Shape("", FLOW, ("plain-orders", "plain-carts"))
@@ -48,6 +48,7 @@ GROUPS, LARGE_GROUPS, TOPICS, EACH = 3, 500, 20, 100
 SECTION = "keeper age"
 HEAD = (
     "watched",
+    "time, load of the machine",
     "age of the positions: p50 / p99 / most",
     "of a processor each second, memory",
     "checkpoints read / records produced",
@@ -93,7 +94,8 @@ class Row:
     """A keeper that was watched: ages, seconds, and MiB; `processor` is seconds of it each second.
 
     `checkpoints` and `produced` count what was written meanwhile, to the checkpoints' topic and to the source. `first`
-    and `again` are the seconds to the first look, without positions and after a restart.
+    and `again` are the seconds to the first look, without positions and after a restart. `load` is the average number
+    of threads on the whole machine that ran or waited for one of its processors.
     """
 
     what: str
@@ -109,11 +111,13 @@ class Row:
     written: float
     first: float
     again: float
+    load: float
 
     @property
     def cells(self) -> tuple[str, ...]:
         return (
-            f"{self.what}, {self.minutes:.0f} min",
+            self.what,
+            f"{self.minutes:.0f} min, {self.load:.1f}",
             f"{self.p50:.1f} / {self.p99:.1f} / {self.most:.1f} s",
             f"{self.processor:.2f} s, {self.mib} MiB",
             f"{self.checkpoints:,} / {self.produced:,}",
@@ -140,8 +144,10 @@ def measured(drills: Drills, what: str, minutes: float, log: Path, topics: Itera
         before = written()
         watching = threading.Thread(target=seen.watch, args=(drills.target, over))
         watching.start()
+        loads = []
         while not over.wait(1) and time.monotonic() - began < 60 * minutes:
             most = max(most, process.memory_info().rss)
+            loads.append(os.getloadavg()[0])
         seconds, worked = time.monotonic() - began, sum(process.cpu_times()[:2]) - worked
         checkpoints, produced = (now - then for now, then in zip(written(), before, strict=True))
         over.set()
@@ -167,6 +173,7 @@ def measured(drills: Drills, what: str, minutes: float, log: Path, topics: Itera
         written=round(seen.records / seconds, 1),
         first=round(first, 1),
         again=round(again, 1),
+        load=round(sum(loads) / len(loads), 1),
     )
 
 
@@ -260,7 +267,7 @@ def main() -> int:
     given = parser.parse_args()
     if given.write:
         newest = {row.what: row for row in (Row(**fields) for fields in read(given.rows))}
-        put(PAGE, SECTION, table(HEAD, [row.cells for row in newest.values()]))
+        put_rows(PAGE, SECTION, HEAD, [row.cells for row in newest.values()])
         return 0
     if "REPLICATE_LOCAL" not in os.environ:
         parser.error("set REPLICATE_LOCAL to a folder for a local stack of its own, which is removed at the end")

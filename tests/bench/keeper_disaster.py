@@ -32,7 +32,7 @@ from tests.bench.keeper_process import Keeper, denied, kill_broker, newest_look_
 from tests.bench.keeper_rows import FOLDER, append, read
 from tests.bench.keeper_traffic import Group, running
 from tests.local.flows import Deployed
-from tests.pages import put, table
+from tests.pages import put_rows
 
 RATE, TRAFFIC_SECONDS, RECENT_SECONDS = 500, 20.0, 10.0
 SECTION, PAIR = "keeper", "prefixlessPair"
@@ -207,7 +207,7 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help="write the rows of the file into the page, and end")
     given = parser.parse_args()
     if given.write:
-        put(PAGE, SECTION, table(HEAD, [row.cells for row in newest(given.rows)]))
+        put_rows(PAGE, SECTION, HEAD, [row.cells for row in newest(given.rows)])
         return 0
     if "REPLICATE_LOCAL" not in os.environ:
         parser.error("set REPLICATE_LOCAL to a folder for a local stack of its own, which is removed at the end")

@@ -37,7 +37,7 @@ from tests.bench.drill_traffic import await_crossing
 from tests.bench.keeper_process import Keeper, kill_broker, seconds_until_looked
 from tests.bench.keeper_rows import FOLDER, append, read
 from tests.bench.keeper_traffic import Group, running
-from tests.pages import put, table
+from tests.pages import put_rows
 
 KILLS, RATE = 50, 500
 KINDS = ("prompt", "slow")
@@ -183,7 +183,7 @@ def main() -> int:
     given = parser.parse_args()
     if given.write:
         newest = {row.shape: row for row in (Row(**fields) for fields in read(given.rows))}
-        put(PAGE, SECTION, table(HEAD, [newest[name].cells for name in NAMES if name in newest]))
+        put_rows(PAGE, SECTION, HEAD, [newest[name].cells for name in NAMES if name in newest])
         return 0
     if "REPLICATE_LOCAL" not in os.environ:
         parser.error("set REPLICATE_LOCAL to a folder for a local stack of its own, which is removed at the end")

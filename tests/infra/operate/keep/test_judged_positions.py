@@ -1,4 +1,4 @@
-"""How the bench that kills keepers judges what they have published."""
+"""How the bench that kills keepers judges what they have published, and how rows get into the page."""
 
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from tests.bench.drill_counting import Log
 from tests.bench.drill_shapes import SHAPES
 from tests.bench.keeper_kills import judge
 from tests.bench.keeper_traffic import Group
+from tests.pages import put_rows, section, table
 
 ORDERS = TopicPartition("plain-orders", 0)
 #: Ten records; the target has them at offsets that are 2 higher, and the first two again at its end.
@@ -57,3 +58,12 @@ def test_a_position_is_judged_by_its_records(
     found = judge(published, SENT, ARRIVED, [group], SHAPES[0])
     assert (found.looks, found.positions) == (1, 1)
     assert (len(found.skipping), len(found.invented), found.again) == (skipping, invented, [again])
+
+
+def test_a_new_row_replaces_the_row_of_its_name_and_the_others_stay(tmp_path: Path) -> None:
+    page, head = tmp_path / "page.md", ("shape", "kills")
+    begin, end = "Before.\n\n<!-- keeper kills: begin -->\n\n", "\n\n<!-- keeper kills: end -->\n"
+    page.write_text(f"{begin}{table(head, [('default policy', '1'), ('pair', '2')])}{end}")
+    put_rows(page, "keeper kills", head, [("pair", "3"), ("pair, a worker killed", "4")])
+    rows = [("default policy", "1"), ("pair", "3"), ("pair, a worker killed", "4")]
+    assert section(page.read_text(), "keeper kills") == table(head, rows)
