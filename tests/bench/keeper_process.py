@@ -22,6 +22,7 @@ from kafka_replication.components.clients.errors import NoAnswerError
 from kafka_replication.components.clients.reader import KafkaReader
 from kafka_replication.components.contract.kept_positions import kept_positions, positions_topic
 from kafka_replication.infra.local.endpoints import ADMIN, VALIDATOR, Region, part_name
+from kafka_replication.infra.local.parts.processes import is_ending
 from kafka_replication.infra.local.state import load_state
 from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 from tests.bench.drill_commands import Drills
@@ -72,7 +73,15 @@ def seconds_until_looked(drills: Drills, flows: Iterable[str], within: float = R
 
 
 def kill_broker(alias: str) -> None:
-    psutil.Process(load_state().parts[part_name(alias)].pid).kill()
+    """Kill the broker of a region, and wait until its last thread has ended and its ports are free."""
+    record = load_state().parts[part_name(alias)]
+    psutil.Process(record.pid).kill()
+
+    def expect_ended() -> None:
+        if is_ending(record):
+            raise NotYetError(f"{alias} is ending")
+
+    wait_for("the broker to end", expect_ended, _CALL_SECONDS, 0.01)
 
 
 @contextmanager

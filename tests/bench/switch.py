@@ -31,10 +31,12 @@ from rich.console import Console
 
 from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
 from kafka_replication.infra.local import stack
+from kafka_replication.infra.local.acls import apply_acls
 from kafka_replication.infra.local.endpoints import ADMIN, Endpoints, part_name
 from kafka_replication.infra.local.parts import control_plane
 from kafka_replication.infra.local.state import load_state
 from kafka_replication.infra.machine.waiting import NotYetError, wait_for
+from tests.bench.drill_fence import MAY_DENY
 from tests.bench.drill_shapes import SHAPES, prepared
 from tests.bench.switch_application import REMOTE, TOPIC
 from tests.local.flows import Deployed
@@ -334,6 +336,7 @@ def of_each_kind(deployed: Deployed, kubelet: Kubelet) -> None:
         moved(deployed, kubelet, groups, "--mode", "continuous", *switch)
         subprocess.run(failover_command(deployed, "plain", "--mode", "continuous", *switch), cwd=ROOT, check=True)
         returned(deployed, kubelet, OF_EACH_KIND, HOOK_GROUP)
+        apply_acls(kubelet.endpoints.regions["useast"], [MAY_DENY])
         moved(deployed, kubelet, groups, "--fence", *switch)
         subprocess.run(failover_command(deployed, "plain", "--fence", *switch), cwd=ROOT, check=True)
     finally:
