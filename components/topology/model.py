@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import cache
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -287,6 +288,7 @@ def topology_schema() -> str:
     return schema_text(Topology)
 
 
+@cache
 def schema_text(model: type[Model]) -> str:
     """Return the schema of a model's files as text."""
     return json.dumps(editor_schema(model), indent=2, sort_keys=True) + "\n"

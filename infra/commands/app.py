@@ -2,6 +2,7 @@
 
 import errno
 import sys
+from functools import cache
 from importlib import import_module
 from importlib.metadata import version
 from io import TextIOWrapper
@@ -91,6 +92,7 @@ class LazyCommands(TyperGroup):
             raise CannotRunError("extra-missing", what, "this installation", why, remedy) from None
 
 
+@cache
 def _load(name: str) -> object:
     module = import_module(f"kafka_replication.infra.commands.{MODULES.get(name, name)}")
     command = getattr(module, "import_" if name == "import" else name)

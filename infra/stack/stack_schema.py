@@ -1,6 +1,7 @@
 """The JSON Schema of stack files, for editors; `stack_checks` decides what a stack file may hold."""
 
 import json
+from functools import cache
 
 from kafka_replication.components.topology.editor_schema import editor_schema
 from kafka_replication.components.topology.in_cluster import InCluster
@@ -8,6 +9,7 @@ from kafka_replication.infra.stack.settings import PROJECT, SETTINGS
 from kafka_replication.infra.stack.stack_checks import KUBERNETES_KEYS, PULUMI_KEYS
 
 
+@cache
 def stack_schema() -> str:
     """Return the schema of stack files as text."""
     in_cluster = editor_schema(InCluster)

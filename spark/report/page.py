@@ -6,10 +6,10 @@ Needs Jinja2, which no other part of the job needs.
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from types import MappingProxyType
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
 from kafka_replication.components.contract.published_verdict import History, PastVerdict
@@ -81,17 +81,8 @@ class Table:
 def page(report: Report, histories: Mapping[str, History] = MappingProxyType({})) -> str:
     """Return the whole page as HTML. `histories` are the earlier verdicts by flow."""
     blocks = [block for flow in report.flows for block in _blocks(flow)]
-    environment = Environment(
-        loader=PackageLoader("kafka_replication.spark", "report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=visible,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"commands": commands, "number": number, "numbered": numbered, "time": _time}
     of = partial(_checks_named, report.flows)
-    html: str = environment.get_template("page.html").render(
+    html: str = _template().render(
         report=report,
         headline=headline(report),
         failovers=failovers(report),
@@ -111,6 +102,20 @@ def page(report: Report, histories: Mapping[str, History] = MappingProxyType({})
         errors=[_sentences(error) for error in (report.error,) if error is not None],
     )
     return html
+
+
+@cache
+def _template() -> Template:
+    environment = Environment(
+        loader=PackageLoader("kafka_replication.spark", "report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=visible,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"commands": commands, "number": number, "numbered": numbered, "time": _time}
+    return environment.get_template("page.html")
 
 
 def _course(flow: FlowOutcome, history: History) -> Course:

@@ -136,9 +136,12 @@ def subcommand(group: TyperGroup, words: list[str]) -> Any:
     return command, rest, context
 
 
+REPLICATE = typer.main.get_command(app)
+
+
 def replicate_takes(command: Command) -> None:
     """Fail if `replicate` refuses the command line; a mention in prose may leave out arguments."""
-    current: Any = typer.main.get_command(app)
+    current: Any = REPLICATE
     words, context = list(command.words[1:]), None
     while isinstance(current, TyperGroup):
         current, words, context = subcommand(current, words)

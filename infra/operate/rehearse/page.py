@@ -3,10 +3,11 @@
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import count
 from typing import NamedTuple
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from kafka_replication.components.contract.parameters import FlowParameters
 from kafka_replication.components.contract.problems import RefusedError
@@ -52,15 +53,7 @@ def runbook(settings: StackSettings, topology_file: str) -> str:
     exactly_once: dict[str, ResolvedFlow] = {}
     for flow in resolved:
         exactly_once.setdefault(flow.expanded.where("exactlyOnce"), flow)
-    environment = Environment(
-        loader=PackageLoader("kafka_replication.infra.operate.rehearse"),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters |= {"configured_credentials": configured_credentials, "has_own_secrets": has_own_secrets}
-    text = environment.get_template("page.md.j2").render(
+    text = _template().render(
         stack=settings.stack,
         topology_file=topology_file,
         on_this_machine=stack_environment(settings).on_this_machine,
@@ -73,6 +66,19 @@ def runbook(settings: StackSettings, topology_file: str) -> str:
         numbers=lambda: count(1).__next__,
     )
     return re.sub(r"\n{3,}", "\n\n", text).rstrip("\n") + "\n"
+
+
+@cache
+def _template() -> Template:
+    environment = Environment(
+        loader=PackageLoader("kafka_replication.infra.operate.rehearse"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {"configured_credentials": configured_credentials, "has_own_secrets": has_own_secrets}
+    return environment.get_template("page.md.j2")
 
 
 def _runbook_flow(settings: StackSettings, flow: ResolvedFlow) -> RunbookFlow:
