@@ -109,10 +109,10 @@ def _print_proof(group: Sequence[ImportChanges], doing: str, refused: bool) -> N
     out.print(f"\n{mark} {escape(names)}: {each_of} {words}", soft_wrap=True)
     if len(group) > 1 and (first.effects or first.differences):
         _print(f"  shown for {first.name}; the others have the same changes, under their own names:")
-    for at, line in enumerate(_lines(first)):
+    of_each = ([(member.name, _without(member.name, line)) for line in _lines(member)] for member in group)
+    for line, *same in zip(_lines(first), *of_each, strict=True):
         _print(f"  {line}")
-        places = differing_parts((member.name, _without(member.name, list(_lines(member))[at])) for member in group)
-        _print_others([(name, parts) for name, parts in places if parts], "of the others")
+        _print_others([(name, parts) for name, parts in differing_parts(same) if parts], "of the others")
 
 
 def print_heartbeats(proofs: Sequence[ImportChanges]) -> None:

@@ -56,7 +56,8 @@ class ChangedSetting:
     def __str__(self) -> str:
         if not self.key:
             return f"{self.obj} is {'added' if self.before is None else 'removed'}"
-        return f"{self.obj}: {self.key}: {_quoted(self.shown[0])} -> {_quoted(self.shown[1])}"
+        before, after = self.shown
+        return f"{self.obj}: {self.key}: {_quoted(before)} -> {_quoted(after)}"
 
     @property
     def shown(self) -> tuple[str | None, str | None]:
