@@ -3,6 +3,7 @@
 This file repeats in plain Python what the job computes in Spark (spark/read/digests.py, spark/read/pairs.py).
 """
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -24,7 +25,7 @@ from kafka_replication.spark.checks.parity.sums import Sums
 from kafka_replication.spark.checks.retention import Replicated, judge
 from kafka_replication.spark.read.digests import ASIDE, COMPARED, LOOPED, SOURCE, TARGET
 from kafka_replication.spark.read.pairs import MARKED_ON_SOURCE, MARKED_ON_TARGET, WENT_ROUND
-from tests.model.logs import differences, sums
+from tests.model.logs import Log, differences, sums
 from tests.model.partition import ORDERS
 
 REGIONS = ("east", "west")
@@ -130,13 +131,14 @@ def codes(pair: Pair, source: str) -> dict[str, FindingSeverity]:
     """What parity and retention find in the direction from `source`, by code."""
     records, target = seen(pair, source), OTHER[source]
     logs = {ORDERS: pair.log(source)}, {ORDERS: pair.log(target)}
-    first_pass = FirstPass(*logs, {ORDERS: _sums(records, SOURCE)}, {ORDERS: _sums(records, TARGET)}, 0)
+    by_role = _by_role(records)
+    first_pass = FirstPass(*logs, {ORDERS: _sums(by_role, SOURCE)}, {ORDERS: _sums(by_role, TARGET)}, 0)
     found = []
     if first_pass.with_other_marks:
         marked = list(marked_by_others(records, pair.starts[source], pair.starts[target]))
         found += mark_findings(marked, guard_of(source), source, target)
     if first_pass.disagreeing:
-        here, there = _of(records, SOURCE, COMPARED), _of(records, TARGET, COMPARED)
+        here, there = by_role[SOURCE, COMPARED], by_role[TARGET, COMPARED]
         sides = {ORDERS: Sides(pair.log(source), pair.log(target), len(here), len(there), False, guarded=True)}
         kinds = with_expired(without_time_to_continue(differences(here, there)), sides, {})
         found += parity_findings(with_surplus(kinds, sides, {}), sides)
@@ -150,17 +152,20 @@ def verdict(pair: Pair, source: str) -> Verdict:
     return worst(_SEVERITIES[each] for each in codes(pair, source).values() if each in _SEVERITIES)
 
 
-def _of(records: list[Seen], side: str, role: str) -> list[tuple[int, int]]:
-    return [(each.offset, each.digest) for each in records if (each.side, each.role) == (side, role)]
+def _by_role(records: list[Seen]) -> dict[tuple[str, str], Log]:
+    found: dict[tuple[str, str], Log] = defaultdict(list)
+    for each in records:
+        found[each.side, each.role].append((each.offset, each.digest))
+    return found
 
 
-def _sums(records: list[Seen], side: str) -> Sums:
-    compared, aside = sums(_of(records, side, COMPARED)), sums(_of(records, side, ASIDE))
+def _sums(by_role: dict[tuple[str, str], Log], side: str) -> Sums:
+    compared, aside = sums(by_role[side, COMPARED]), sums(by_role[side, ASIDE])
     return Sums(
         compared.records,
         compared.low,
         aside=aside.records,
-        looped=len(_of(records, side, LOOPED)),
+        looped=len(by_role[side, LOOPED]),
         low_placed=compared.low_placed,
         first=compared.first,
         low_aside=aside.low,
