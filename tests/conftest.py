@@ -50,10 +50,9 @@ _workers: list[Any] = []
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
-    if is_quick(config):
-        return LoadFileScheduling(config, log)
+    # The tests have an order, see below. xdist's own begins with the files that have the most tests, not the longest.
     config.option.loadscopereorder = False
-    return UnitScheduling(config, log)
+    return LoadFileScheduling(config, log) if is_quick(config) else UnitScheduling(config, log)
 
 
 @pytest.hookimpl(tryfirst=True)

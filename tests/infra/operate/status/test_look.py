@@ -106,7 +106,7 @@ def test_a_login_that_only_connect_can_use_is_not_tried(cluster: dict[str, Any],
 def test_a_login_is_refused_or_accepted_as_the_broker_answers() -> None:
     brokers = Cluster()
     wrong = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.username": "v"}
-    refused = KafkaReader("useast", {**brokers.config, **wrong, "sasl.password": "not-the-one"})
+    refused = KafkaReader("useast", {**brokers.config, **wrong, "sasl.password": "not-the-one"}, seconds=2.0)
     accepted = KafkaReader("useast", brokers.config)
     found = login_facts("useast", lambda: FOUND, refused.topics)
     assert (found.accepted, found.certificates) == (False, FOUND)
