@@ -42,7 +42,7 @@ from kafka_replication.infra.stack.project import local_folder
 from kafka_replication.spark.read.sessions import SessionOptions, Spark, session, spark_jvm
 from tests.building import building, without_limit
 from tests.interrupts import tear_down
-from tests.quick import install_guard, is_quick, mark_process_tests
+from tests.quick import PROCESS_FOLDERS, install_guard, is_quick, mark_process_tests
 
 _OTHER_RUN_SECONDS = 3600
 _TEAR_DOWN_SECONDS = 300
@@ -53,6 +53,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
     # The tests have an order, see below. xdist's own begins with the files that have the most tests, not the longest.
     config.option.loadscopereorder = False
     return LoadFileScheduling(config, log) if is_quick(config) else UnitScheduling(config, log)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """`make quick` does not import the folders that it leaves out."""
+    return True if is_quick(config) and f"{collection_path}/".endswith(PROCESS_FOLDERS) else None
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -6,7 +6,7 @@ version is SCHEMA_VERSION. May be imported by anything; of ours it imports the e
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -356,7 +356,7 @@ def _positions_document(kept: PublishedPositions | None) -> dict[str, Json] | No
 
 
 def _finding_document(finding: Finding) -> dict[str, Json]:
-    return {**asdict(finding), "severity": finding.severity.value}
+    return {**vars(finding), "severity": finding.severity.value}
 
 
 def not_judged(findings: Iterable[Finding], codes: Iterable[str]) -> dict[str, int]:

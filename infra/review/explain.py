@@ -8,6 +8,7 @@ Needs no cluster, no Pulumi and no credential: a value from the stack's configur
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -356,6 +357,7 @@ def known_codes() -> list[str]:
     return list(_sections())
 
 
+@cache
 def _sections() -> dict[str, str]:
     page = re.sub(r"\n<!-- .* -->\n", "", "\n".join(page.read_text() for page in _PAGES))
     parts = re.split(r"^### (.+)\n", page, flags=re.MULTILINE)[1:]

@@ -17,7 +17,7 @@ from tests.repository import ROOT
 MISTAKES: list[dict[str, Any]] = [
     mistake
     for file in sorted((ROOT / "tests" / "bad_input" / "mistakes").glob("*.yaml"))
-    for mistake in yaml.safe_load(file.read_text())
+    for mistake in yaml.load(file.read_text(), yaml.CSafeLoader)
 ]
 
 
