@@ -140,11 +140,6 @@ class Checkpoints:
         newest = self.newest.get((group, partition))
         return None if newest is None else newest[1]
 
-    @property
-    def by_group(self) -> dict[tuple[str, TopicPartition], Checkpoint]:
-        """Return the checkpoints by group and remote partition."""
-        return {key: checkpoint for key, (_, checkpoint) in self.newest.items()}
-
 
 def latest_checkpoints(records: Iterable[OwnRecord], before: Checkpoints | None = None) -> Checkpoints:
     """Return the newest checkpoint of each group and remote partition, even if its offsets are lower: a checkpoint

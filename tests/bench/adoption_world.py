@@ -89,8 +89,6 @@ class World:
                     found[name] = [f"{name}-{number}" for number in states]
             except RestError as error:
                 raise NotYetError(str(error)) from error
-            finally:
-                rest.close()
         return found
 
 

@@ -93,8 +93,6 @@ class Watch:
                 found |= rest.connectors()
             except RestError as error:
                 raise NotYetError(str(error)) from error
-            finally:
-                rest.close()
         return found
 
     def _alive(self) -> list[WorkerRecord]:

@@ -52,9 +52,6 @@ class ConnectRest:
     def __init__(self, port: int) -> None:
         self._http = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=CALL_SECONDS, trust_env=False)
 
-    def close(self) -> None:
-        self._http.close()
-
     def healthy(self) -> bool:
         """Return whether the worker has joined its group and serves. Source: KIP-1017."""
         try:
