@@ -44,6 +44,7 @@ ON_A_STACK = (
     "local/",
     "contract/test_running_connect.py",
     "infra/test_commit_rights.py",
+    "infra/test_ready.py",
     "infra/operator/test_running",
     "infra/operator/test_worker_pods.py",
     "infra/provider/test_deployment.py",

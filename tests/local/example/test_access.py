@@ -3,8 +3,6 @@
 When one is revoked, the validation reports it by name. Most resources would not show it: they stay Ready.
 """
 
-import shlex
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -28,10 +26,7 @@ from kafka_replication.components.kafka.acls import CLUSTER_NAME
 from kafka_replication.components.render.acls import Acl, flow_acls, merged_acls
 from kafka_replication.infra.local.acls import apply_acls, bindings
 from kafka_replication.infra.local.endpoints import ADMIN, MIRROR, VALIDATOR, Region
-from kafka_replication.infra.local.parts.part import java_command
 from kafka_replication.infra.local.traffic import create_topics, end_offsets, produce
-from kafka_replication.infra.machine import toolchain
-from kafka_replication.infra.machine.jdk import find_jdk
 from kafka_replication.infra.machine.waiting import wait_for
 from kafka_replication.infra.review.acls import acl_commands, stack_acls
 from kafka_replication.spark.checks import access
@@ -39,6 +34,7 @@ from kafka_replication.spark.command_line import chosen_flows
 from kafka_replication.spark.read.credentials import resolver
 from kafka_replication.spark.read.flows import open_flow
 from kafka_replication.spark.read.sessions import SessionOptions, spark_jvm
+from tests.infra.kafka_tools import run_lines
 from tests.local.flows import ARRIVAL_SECONDS, Deployed, check_named, outcome_text, source_acls
 from tests.local.observed import expect_records
 
@@ -254,22 +250,8 @@ def test_the_printed_commands_grant_the_derived_acls(deployed: Deployed, tmp_pat
         Acl("useast", GRANTED, "topic", "literal", "*", ("DESCRIBE_CONFIGS", "READ")),
         Acl("useast", GRANTED, "transactional_id", "literal", "some", ("WRITE",)),
     ]
-    properties = tmp_path / "admin.properties"
-    properties.touch(mode=0o600)
-    admin = region.users[ADMIN]
-    login = f'PlainLoginModule required username="{admin.name}" password="{admin.password}";'
-    properties.write_text(
-        "security.protocol=SASL_SSL\nsasl.mechanism=PLAIN\nssl.truststore.type=PEM\n"
-        f"ssl.truststore.location={region.ca_file}\n"
-        f"sasl.jaas.config=org.apache.kafka.common.security.plain.{login}\n"
-    )
-    jars = [toolchain.CONNECT.directory / "*"]
-    tool = shlex.join(map(str, java_command(find_jdk(), jars, "org.apache.kafka.tools.AclCommand", heap_mib=128)))
-    script = "\n".join([f'kafka-acls.sh() {{ {tool} "$@"; }}', *acl_commands(acls, deployed.settings.topology)])
-    environment = {"USEAST_SERVERS": region.bootstrap_servers, "USEAST_CONFIG": str(properties)}
     try:
-        ran = subprocess.run(["bash", "-euc", script], env=environment, capture_output=True, text=True, check=False)
-        assert ran.returncode == 0, ran.stdout + ran.stderr
+        run_lines(region, list(acl_commands(acls, deployed.settings.topology)), tmp_path)
         assert set(granted(region, GRANTED)) == {binding for acl in acls for binding in bindings(acl)}
     finally:
         revoke(region, *granted(region, GRANTED))
