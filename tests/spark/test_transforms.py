@@ -1,5 +1,6 @@
 """Digests, sums and differences of frames with a few literal rows."""
 
+import re
 from datetime import UTC, datetime
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from kafka_replication.spark.checks.parity.sums import Sums, same_places
-from kafka_replication.spark.read.digests import SOURCE, TARGET, digest_frame, uncommitted
+from kafka_replication.spark.read.digests import SOURCE, TARGET, digest_frame, sums_by_side, uncommitted
 from kafka_replication.spark.read.pairs import differing_records, out_of_turn, paired, reordered
 from tests.spark.summed import sums_of_sides
 
@@ -32,6 +33,23 @@ def digest(
     found = row.digest
     assert isinstance(found, int)
     return found
+
+
+def test_the_code_that_spark_generates_for_one_side_serves_the_other(spark: SparkSession) -> None:
+    """Otherwise the JVM compiles the same code twice, which takes longer than hashing a million records."""
+    compiling = spark.newSession()
+    compiling.conf.set("spark.sql.codegen.wholeStage", "true")
+    compiling.conf.set("spark.sql.codegen.factoryMode", "FALLBACK")
+    records = compiling.createDataFrame([(b"k", b"v", "orders", 0, 0, NOW, None)], _RECORDS)
+    frame = sums_by_side({side: digest_frame(records, side, "", own_names=True) for side in (SOURCE, TARGET)})
+    plan: Any = frame._jdf.queryExecution().executedPlan()
+    assert compiling._jvm is not None
+    debug: Any = compiling._jvm.org.apache.spark.sql.execution.debug
+    # `package` is a keyword of Java, so py4j finds it only by name.
+    stages = str(getattr(debug, "package").codegenString(plan)).split("Generated code:")[1:]  # noqa: B009
+    # Spark's cache of compiled classes compares them without comments.
+    codes = {re.sub(r"codegenStageId=\d+|\n== Subtree (?s:.*)", "", code).strip() for code in stages}
+    assert (len(stages), len(codes)) == (4, 2)
 
 
 @pytest.mark.parametrize(
