@@ -117,11 +117,11 @@ def long(bench: Bench, name: str, arguments: argparse.Namespace) -> None:
         flow.commit()
         costs[f"{size} quick"] = bench.validated(flow.scene, ["--depth", "quick"])
         if size == "large":
-            rates.append(perf_test(flow.scene.source, name, flow.records, bench))
+            rates.append(perf_test(flow.scene.source, name, flow.records, bench)[0])
         with flow.growing(ARRIVING):
             costs[f"{size} full"] = bench.validated(flow.scene, ["--publish"])
         if size == "large":
-            rates.append(perf_test(flow.scene.target, flow.scene.remote(name), flow.records, bench))
+            rates.append(perf_test(flow.scene.target, flow.scene.remote(name), flow.records, bench)[0])
     size_page.print_long(bench.console, rates, costs)
     if "depths" in arguments.shows:
         # It also reads what arrived while the full validation ran.

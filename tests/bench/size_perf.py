@@ -1,15 +1,15 @@
 """Kafka's own consumer bench, over the same listener and with the same login as the job."""
 
-import subprocess
+import os
 import tempfile
 
 from kafka_replication.components.contract.problems import CannotRunError
 from kafka_replication.infra.local.endpoints import Region
-from tests.bench.size_run import RUN_SECONDS, Bench
+from tests.bench.size_run import Bench, Cost, measured
 
 
-def perf_test(region: Region, topic: str, records: int, bench: Bench) -> float:
-    """Records per second that kafka-consumer-perf-test reports, including its group's rebalance."""
+def perf_test(region: Region, topic: str, records: int, bench: Bench) -> tuple[float, Cost]:
+    """Records per second that kafka-consumer-perf-test reports, including its group's rebalance, and its cost."""
     bench.console.print(f"kafka-consumer-perf-test in {region.alias}")
     user = region.users["app"]
     login = "org.apache.kafka.common.security.plain.PlainLoginModule required"
@@ -23,11 +23,11 @@ def perf_test(region: Region, topic: str, records: int, bench: Bench) -> float:
         command = [
             str(bench.built.jdk.java), "-Xmx512m", "-cp", f"{bench.built.connect_lib}/*",
             "org.apache.kafka.tools.ConsumerPerformance", "--bootstrap-server", region.bootstrap_servers,
-            "--topic", topic, "--num-records", str(records), "--group", f"perf-{topic}",
+            "--topic", topic, "--num-records", str(records), "--group", f"perf-{topic}-{records}",
             "--command-config", properties.name, "--timeout", "60000",
         ]  # fmt: skip
-        answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=RUN_SECONDS)
-    figures = [line.split(", ") for line in answer.stdout.splitlines() if line[:2] == "20"]
+        cost, printed, _ = measured(command, os.environ)
+    figures = [line.split(", ") for line in printed.splitlines() if line[:2] == "20"]
     if not figures or int(figures[-1][4]) < records:
         raise CannotRunError(
             "not-read",
@@ -36,4 +36,4 @@ def perf_test(region: Region, topic: str, records: int, bench: Bench) -> float:
             "Its rate would mean nothing.",
             "see that the region runs",
         )
-    return float(figures[-1][5])
+    return float(figures[-1][5]), cost

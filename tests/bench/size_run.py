@@ -22,6 +22,7 @@ from kafka_replication.components.contract.report import Verdict
 from kafka_replication.infra.local.artifacts import Artifacts
 from kafka_replication.infra.local.endpoints import Endpoints
 from kafka_replication.infra.local.state import load_state
+from kafka_replication.infra.machine.paths import link_package
 from kafka_replication.infra.validate.run import quick_start
 from tests.repository import ROOT
 from tests.spark.scenes import Scene, passwords
@@ -38,7 +39,8 @@ _MIB = 2**20
 @dataclass
 class Cost:
     """One run: its duration, the processor seconds of the job and of the brokers, its processes' peak memory in MiB,
-    the time of each step, and its report on one flow, in the form of spark/report/schema.json."""
+    the time of each step, and its report on one flow, in the form of spark/report/schema.json. `threads` has the
+    processor seconds by the name of the thread, as far as Linux keeps it: 15 characters."""
 
     seconds: float = 0
     processor: float = 0
@@ -46,6 +48,7 @@ class Cost:
     peak_mib: float = 0
     steps: list[tuple[str, float]] = field(default_factory=list)
     flow: Mapping[str, Any] = field(default_factory=dict)
+    threads: dict[str, float] = field(default_factory=dict)
 
     def counts(self, check: str) -> Mapping[str, float]:
         found: Mapping[str, float] = next(each["counts"] for each in self.flow["checks"] if each["name"] == check)
@@ -65,11 +68,18 @@ class Cost:
 
 @dataclass(frozen=True)
 class Bench:
-    """The clusters, and the settings with which the job runs."""
+    """The clusters, and the settings with which the job runs; `tree` is the checkout that it runs from."""
 
     endpoints: Endpoints
     built: Artifacts
     console: Console
+    tree: Path = ROOT
+
+    def environment(self, scene: Scene) -> dict[str, str]:
+        """The variables of a job that reads the clusters."""
+        environment = {**os.environ, **passwords(scene.endpoints), "JAVA_HOME": str(self.built.jdk.home)}
+        environment |= quick_start(self.built.jdk, self.built.spark_lib)
+        return environment | {"KUBECONFIG": str(scene.endpoints.kubeconfig), "SPARK_LOCAL_IP": "127.0.0.1"}
 
     def validated(self, scene: Scene, options: Sequence[str] = (), master: str = f"local[{CORES}]") -> Cost:
         """The cost of one run that finds nothing wrong."""
@@ -87,12 +97,13 @@ class Bench:
         variables: Mapping[str, str] = MappingProxyType({}),
     ) -> tuple[Cost, str]:
         """The cost of one run with any verdict, and what it printed."""
-        environment = {**os.environ, **passwords(scene.endpoints), "JAVA_HOME": str(self.built.jdk.home)}
-        environment |= quick_start(self.built.jdk, self.built.spark_lib)
-        environment |= {"KUBECONFIG": str(scene.endpoints.kubeconfig), "SPARK_LOCAL_IP": "127.0.0.1", **variables}
+        environment = self.environment(scene) | dict(variables)
         with tempfile.TemporaryDirectory() as folder:
+            # The path comes before the installed package.
+            link_package(self.tree, folder)
+            environment["PYTHONPATH"] = folder
             command = [
-                sys.executable, str(ROOT / "spark" / "validate.py"),
+                sys.executable, str(self.tree / "spark" / "validate.py"),
                 "--parameters", str(write_document(Path(folder), scene.parameters(namespace=NAMESPACE))), "--json",
                 "--jars-dir", str(self.built.spark_lib), "--master", master, "--driver-memory", DRIVER_MEMORY, *options,
             ]  # fmt: skip
@@ -150,12 +161,17 @@ def _steps(lines: IO[str], began: float, cost: Cost, said: list[str]) -> None:
 def _watch(job: "subprocess.Popen[str]", cost: Cost) -> None:
     """Sample memory and processor time. No process waits for Spark's JVM, so the kernel does not add up its time."""
     spent: dict[int, float] = {}
+    threads: dict[int, tuple[str, float]] = {}
     while job.poll() is None:
         try:
             one = psutil.Process(job.pid)
             family = [one, *one.children(recursive=True)]
             for each in family:
                 spent[each.pid] = sum(each.cpu_times()[:2])
+                threads |= {
+                    thread.id: (_thread_name(each.pid, thread.id), thread.user_time + thread.system_time)
+                    for thread in each.threads()
+                }
             cost.peak_mib = max(cost.peak_mib, sum(each.memory_info().rss for each in family) / _MIB)
         except psutil.NoSuchProcess:
             continue
@@ -163,3 +179,12 @@ def _watch(job: "subprocess.Popen[str]", cost: Cost) -> None:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 job.wait(_EVERY_SECONDS)
     cost.processor = sum(spent.values())
+    for name, seconds in threads.values():
+        cost.threads[name] = cost.threads.get(name, 0) + seconds
+
+
+def _thread_name(process: int, thread: int) -> str:
+    try:
+        return Path(f"/proc/{process}/task/{thread}/comm").read_text().strip()
+    except OSError:
+        return ""

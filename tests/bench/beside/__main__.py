@@ -2,10 +2,12 @@
 
 1. `faults`: what each tool says of two flows without a fault and of five with one;
 2. `cost`: time, processor time and memory of each for one large flow;
-3. `profile`: where the processor time of the proof's comparison goes;
-4. `startup`: an empty Spark session beside the validation of a small flow.
+3. `rates`: the rate of the proof's comparison beside `kafka-consumer-perf-test`, and the same with more records;
+4. `profile`: where its processor time goes;
+5. `startup`: an empty Spark session beside the validation of a small flow.
 
 `--write` puts the tables of this run into spark/NUMBERS.md. kcat has to be on the PATH, or be left out with `--tools`.
+With `--before COMMIT`, `rates` and `profile` also measure that commit, in alternation.
 """
 
 import argparse
@@ -20,20 +22,21 @@ from rich.console import Console
 from kafka_replication.components.contract.problems import CannotRunError
 from kafka_replication.infra.local import artifacts
 from kafka_replication.infra.validate.run import quick_start
-from tests.bench.beside.samples import profiled
 from tests.bench.beside.scenes import CASES, forged
+from tests.bench.beside.sizes import Sizes, compared
 from tests.bench.beside.tools import NAMES, TOOLS
 from tests.bench.mirror.page import machine
 from tests.bench.size import brokers
 from tests.bench.size_fill import Large
-from tests.bench.size_perf import perf_test
 from tests.bench.size_run import Bench, Cost, measured
 from tests.pages import put, table
 from tests.repository import ROOT
 from tests.spark.scenes import Scene
 
 PAGE = ROOT / "spark" / "NUMBERS.md"
-SHOWS = ("faults", "cost", "profile", "startup")
+SHOWS = ("faults", "cost", "rates", "profile", "startup")
+#: The tables that may be of another run than the others.
+_OF_RATES = ("rates", "profile")
 _SESSION = (
     "from pyspark.sql import SparkSession; "
     "SparkSession.builder.master('local[2]').config('spark.ui.enabled', 'false').getOrCreate().range(1).count()"
@@ -59,7 +62,9 @@ def main(argv: list[str] | None = None) -> int:
                 print(f"{name}\n{text}\n", flush=True)
                 if arguments.write:
                     put(PAGE, name, text)
-                    put(PAGE, "machine", f"{machine()}, {datetime.now(UTC).date()}.")
+                    load = f"load average {os.getloadavg()[0]:.0f}"
+                    measured_on = "machine-rates" if name in _OF_RATES else "machine"
+                    put(PAGE, measured_on, f"{machine()}, {datetime.now(UTC).date()}, {load}.")
     except CannotRunError as error:
         console.print(str(error), style="red", markup=False)
         return 2
@@ -73,6 +78,8 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_argument("--records", type=int, default=2_000_000, help="of the large flow (default: 2,000,000)")
     arguments.add_argument("--bytes", type=int, default=200, help="of each of them (default: 200)")
     arguments.add_argument("--quick-brokers", action="store_true", help="brokers with the JVM's first compiler only")
+    arguments.add_argument("--before", metavar="COMMIT", help="measure the rates of this commit as well")
+    arguments.add_argument("--turns", type=int, default=2, help="of each size; the best counts (default: 2)")
     arguments.add_argument("--write", action="store_true", help="write the tables into spark/NUMBERS.md")
     return arguments
 
@@ -86,15 +93,20 @@ def _tables(bench: Bench, arguments: argparse.Namespace) -> Iterator[tuple[str, 
         yield "faults", _faults(bench, f"beside-{run_id}", arguments)
     if "startup" in arguments.shows:
         yield "startup", _startup(bench, small)
-    if {"cost", "profile"} & set(arguments.shows):
+    if {"cost", "rates", "profile"} & set(arguments.shows):
         large = Large(Scene(bench.endpoints, f"large-{run_id}"), arguments.bytes)
         bench.console.print(f"writing {arguments.records:,} records of {arguments.bytes} bytes to both sides")
         large.grow(arguments.records)
         large.commit()
         if "cost" in arguments.shows:
             yield "cost", _costs(bench, large, arguments)
-        if "profile" in arguments.shows:
-            yield "profile", _profile(bench, large, bench.validated(small))
+        if {"rates", "profile"} & set(arguments.shows):
+            sizes = Sizes()
+            with compared(bench, arguments.before) as benches:
+                sizes.measure(benches, large, arguments.turns, parts="profile" in arguments.shows)
+            yield "rates", sizes.rates()
+            if "profile" in arguments.shows:
+                yield "profile", sizes.by_part(2 * large.records)
 
 
 def _faults(bench: Bench, name: str, arguments: argparse.Namespace) -> str:
@@ -120,22 +132,11 @@ def _costs(bench: Bench, large: Large, arguments: argparse.Namespace) -> str:
             rows.append(
                 ("its comparison alone", "", f"{cost.reading:.1f}", "", "", "", f"{cost.read / cost.reading:,.0f}")
             )
-    rate = perf_test(large.scene.source, large.scene.name, large.records, bench)
-    rows.append(("`kafka-consumer-perf-test` of the source", "", "", "", "", "", f"{rate:,.0f}"))
     return table(head, rows)
 
 
 def _figures(cost: Cost) -> tuple[str, ...]:
     return tuple(f"{figure:,.1f}" for figure in (cost.seconds, cost.processor, cost.brokers, cost.peak_mib))
-
-
-def _profile(bench: Bench, large: Large, small: Cost) -> str:
-    """The processor time of a record is that of the whole run without that of a small flow's."""
-    cost, samples = profiled(bench, large.scene)
-    each = (cost.processor - small.processor) / (2 * large.records) * 1e6
-    total = samples.total()
-    rows = [(part, f"{count / total:.0%}", f"{each * count / total:.2f}") for part, count in samples.most_common()]
-    return table(("part", "samples", "µs of a record"), [*rows, ("all", f"{total:,}", f"{each:.2f}")])
 
 
 def _startup(bench: Bench, small: Scene) -> str:

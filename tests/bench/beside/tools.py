@@ -19,6 +19,7 @@ from tests.spark.scenes import CALL_SECONDS, Scene
 
 Tool = Callable[[Bench, Scene], tuple[Cost, str]]
 _JOIN = "tests.bench.beside.plain_join"
+_COUNT = "tests.bench.beside.only_count"
 _USER = "app"
 
 
@@ -58,6 +59,18 @@ def _spark_options(region: Region) -> Mapping[str, str]:
         "kafka.ssl.truststore.type": "PEM",
         "kafka.ssl.truststore.location": str(region.ca_file),
     }
+
+
+def only_count(bench: Bench, scene: Scene) -> Cost:
+    """Read both sides as the job does, and only count the records."""
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        file.write(scene.parameters().model_dump_json(by_alias=True, exclude_none=True))
+        file.flush()
+        command = [sys.executable, "-m", _COUNT, str(bench.built.spark_lib), file.name]
+        cost, printed, said = measured(command, bench.environment(scene))
+    if not printed.strip().isdigit():
+        raise _ended("the count", scene, "\n".join(said))
+    return cost
 
 
 def piped_hash(_: Bench, scene: Scene) -> tuple[Cost, str]:
