@@ -2,12 +2,13 @@
 them when the source is lost.
 
 A look asks for the ends of both logs and for the groups' offsets, and reads no records. `components.kafka.log_ends`
-says why these are enough, and `components.kafka.copied_back` what a pair needs besides.
+says why these are enough, and `components.kafka.copied_back` what a pair needs besides. If there are very many
+positions, a look asks for some groups after the other, each time for the ends before, and writes what it has.
 """
 
 import gc
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import NamedTuple, TypeAlias
@@ -48,6 +49,8 @@ _BEGINNING = "so it would begin at the start of the log"
 ByPartition: TypeAlias = Mapping[TopicPartition, KeptPosition]
 #: Groups whose offsets are held at the same time: only their positions stay.
 _GROUPS_AT_ONCE = 100
+#: About how many positions are asked for before they are written. Those of new groups are not counted.
+_AT_ONCE = 200_000
 #: A broker keeps offsets for a week, unless `offsets.retention.minutes` says otherwise.
 _RENEW_SECONDS = 86_400
 
@@ -111,6 +114,8 @@ class FlowKeeper:
     _source_ids: Mapping[str, str] = field(default_factory=dict)
     #: Partitions whose published positions are void, until others are written.
     _void: dict[TopicPartition, None] = field(default_factory=dict)
+    #: When each group was asked for its offsets; the groups that were asked first come first.
+    _looks: dict[str, Look] = field(default_factory=dict)
 
     def begin(self, flow: FlowParameters, before: KeptPositions) -> None:
         """Continue from what the topic holds. Also after a failed look, which may have written its records or not."""
@@ -118,11 +123,37 @@ class FlowKeeper:
         for (group, partition), position in before.positions.items():
             published.setdefault(group, {})[partition] = position
         self.flow, self._published = flow, published
+        self._looks = {} if before.look is None else dict.fromkeys(published, before.look)
         if self.other_half is not None and before.look is not None:
             self.other_half.continue_at(before.look.syncs)
 
     def look(self, source: KafkaReader, target: KafkaReader, write: Write) -> Kept:
-        """Look once, and write what has changed. Raises NoAnswerError and CannotRunError; nothing is written then."""
+        """Look once, and write what has changed. Raises NoAnswerError and CannotRunError; then nothing is written, or
+        only what groups had that were asked before.
+        """
+        groups = self.flow.applications([*source.groups(), *source.other_groups()])
+        void: dict[TopicPartition, None] = {}
+        for some in self._parts(groups):
+            void |= dict.fromkeys(self._look_at(some, groups, source, target, write))
+        instead = _CHECKPOINT if self.other_half is None else _BEGINNING
+        return Kept(self._published, tuple(void), instead=instead)
+
+    def _parts(self, groups: Sequence[str]) -> Iterator[Sequence[str]]:
+        """Yield the groups that are asked at a time, at least once."""
+        first = size = 0
+        for end, group in enumerate(groups, start=1):
+            size += len(self._published.get(group, ()))
+            if size >= _AT_ONCE and end < len(groups):
+                yield groups[first:end]
+                first, size = end, 0
+        yield groups[first:]
+
+    def _look_at(
+        self, some: Sequence[str], groups: Sequence[str], source: KafkaReader, target: KafkaReader, write: Write
+    ) -> Iterable[TopicPartition]:
+        """Ask for the offsets of some of the groups, and write what has changed; of all if published positions are
+        void. Returns the partitions of these.
+        """
         flow, remote, other = self.flow, self.flow.replication_policy.remote_partition, self.other_half
         if other is not None:
             other.read_syncs({"source": source, "target": target})
@@ -141,23 +172,24 @@ class FlowKeeper:
         ends = {partition: Ends(on_source[partition], on_target[remote(partition)]) for partition in partitions}
         if other is not None:
             self._look_at_other_half(other, source, target, ends, ids)
-        at_ms = time.time_ns() // 1_000_000
-        groups = [*source.groups(), *source.other_groups()]
-        chosen = flow.applications(groups)
+        look = Look(
+            at_ms=time.time_ns() // 1_000_000, checkpoints=checkpoints, syncs=0 if other is None else other.read
+        )
         self._void |= dict.fromkeys(self._add(ends, ids))
-        places = self._places(ids)
-        positions = {
-            group: by_partition
-            for first in range(0, len(chosen), _GROUPS_AT_ONCE)
-            for group, commits in source.commits(chosen[first : first + _GROUPS_AT_ONCE]).items()
-            if (by_partition := self._positions(commits, places, self._published.get(group, {})))
+        asked, places = groups if self._void else some, self._places(ids)
+        found = {
+            group: self._positions(commits, places, self._published.get(group, {}))
+            for first in range(0, len(asked), _GROUPS_AT_ONCE)
+            for group, commits in source.commits(asked[first : first + _GROUPS_AT_ONCE]).items()
         }
-        look = Look(at_ms=at_ms, checkpoints=checkpoints, syncs=0 if other is None else other.read)
+        every = {group: found[group] if group in found else self._published.get(group, {}) for group in groups}
+        positions = {group: by_partition for group, by_partition in every.items() if by_partition}
+        earlier = {group: at for group, at in self._looks.items() if group in positions and group not in found}
+        looks = earlier | dict.fromkeys(found, look)
         records = [position_record(flow.name, *change) for change in self._changes(positions)]
-        write([*records, look_record(flow.name, look)])
-        kept = Kept(positions, tuple(self._void), instead=_CHECKPOINT if other is None else _BEGINNING)
-        self._published, self._void = positions, {}
-        return kept
+        write([*records, look_record(flow.name, next(iter(looks.values()), look))])
+        void, self._published, self._looks, self._void = self._void, positions, looks, {}
+        return void
 
     def _look_at_other_half(
         self,
@@ -259,11 +291,12 @@ class FlowKeeper:
         """Yield the new positions, and the keys of those that are gone."""
         for group, by_partition in positions.items():
             before = self._published.get(group, {})
-            for partition, at in by_partition.items():
+            for partition, at in by_partition.items() if by_partition is not before else ():
                 if before.get(partition) is not at:
                     yield PositionKey(group, partition), at
         for group, before in self._published.items():
-            for partition in before.keys() - positions.get(group, {}).keys():
+            now = positions.get(group, {})
+            for partition in before.keys() - now.keys() if now is not before else ():
                 yield PositionKey(group, partition), None
 
 

@@ -1,5 +1,6 @@
 """What a keeper writes, and what a failover makes of it when the source is lost."""
 
+import json
 from collections.abc import Iterable
 
 import pytest
@@ -119,6 +120,71 @@ def test_only_what_has_changed_is_written(night: Night) -> None:
     assert [written(night, keeper) for _ in range(2)] == [2, 0]
     night.source.commit("checkout-web", {ORDERS: 9})
     assert written(night, keeper) == 1
+
+
+@pytest.fixture
+def parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One group is asked at a time, once it is known that it has a position."""
+    monkeypatch.setattr("kafka_replication.infra.operate.keep.keeper._AT_ONCE", 1)
+
+
+def parts_of_a_look(night: Night, keeper: FlowKeeper) -> list[KeptPositions]:
+    """Look once, and return what each transaction holds."""
+    source, target = night.readers()["source"], night.readers()["target"]
+    topic = TopicPartition(positions_topic(night.flow.name), 0)
+    written: list[KeptPositions] = []
+
+    def write(records: Iterable[tuple[bytes, bytes | None]]) -> None:
+        published = (KafkaRecord(topic, at, 0, *record, ()) for at, record in enumerate(records))
+        written.append(kept_positions(night.flow.name, published))
+
+    keeper.look(source, target, write)
+    return written
+
+
+@pytest.mark.usefixtures("parts")
+def test_a_look_at_very_many_positions_is_as_old_as_the_group_that_was_asked_first(night: Night) -> None:
+    keeper = FlowKeeper(night.parameters)
+    (first,) = parts_of_a_look(night, keeper)
+    night.source.commit("checkout-app", {ORDERS: 9})
+    night.source.commit("checkout-web", {ORDERS: 9})
+    one, other = parts_of_a_look(night, keeper)
+    assert [len({key.group for key in part.positions}) for part in (first, one, other)] == [2, 1, 1]
+    assert one.positions.keys().isdisjoint(other.positions)
+    assert one.look == first.look
+    (third, _) = parts_of_a_look(night, keeper)
+    assert first.look
+    assert other.look
+    assert third.look
+    assert first.look.at_ms < other.look.at_ms < third.look.at_ms
+
+
+@pytest.mark.usefixtures("parts")
+def test_a_look_asks_for_the_ends_before_each_part(night: Night) -> None:
+    """A group could otherwise continue at an end that is older than needed, or at one that came after its offset."""
+    keeper = FlowKeeper(night.parameters)
+    parts_of_a_look(night, keeper)
+    night.source.hold("orders", numbered(range(10, 12)))
+    night.source.commit("checkout-app", {ORDERS: 12})
+    night.source.commit("checkout-web", {ORDERS: 12})
+    source, target = night.readers()["source"], night.readers()["target"]
+    ends: list[int | None] = []
+
+    def write(records: Iterable[tuple[bytes, bytes | None]]) -> None:
+        ends.extend(json.loads(value or b"{}").get("offset") for key, value in records)
+        night.target.hold(remote(night).topic, numbered(range(6, 10)))
+
+    keeper.look(source, target, write)
+    assert [end for end in ends if end is not None] == [6, 10]
+
+
+@pytest.mark.usefixtures("parts")
+def test_positions_that_are_void_are_all_replaced_at_once(night: Night, monkeypatch: pytest.MonkeyPatch) -> None:
+    keeper = FlowKeeper(night.parameters)
+    parts_of_a_look(night, keeper)
+    monkeypatch.setattr(Reader, "topic_ids", lambda _, topics: dict.fromkeys(topics, "another id"))
+    one, other = parts_of_a_look(night, keeper)
+    assert [sorted({key.group for key in part.positions}) for part in (one, other)] == [sorted(GROUPS), []]
 
 
 @pytest.mark.parametrize("runs", [True, False], ids=["the keeper runs on", "a keeper starts afterwards"])
