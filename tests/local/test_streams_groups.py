@@ -19,7 +19,9 @@ ORDERS, REMOTE = TopicPartition("counted", 0), TopicPartition("useast.counted", 
 APP = "counted-app"
 
 
-def test_a_streams_group_continues_at_the_offset_that_a_failover_commits(endpoints: Endpoints) -> None:
+def test_a_streams_group_continues_at_the_offset_that_a_failover_commits(
+    endpoints: Endpoints, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its offset and its clock are those of an ordinary group until its first member joins, and it keeps them."""
     scene = Scene(endpoints, ORDERS.topic).replicate(partitions=1)
     make_streams_group(scene.source, APP, ORDERS.topic)
@@ -34,6 +36,9 @@ def test_a_streams_group_continues_at_the_offset_that_a_failover_commits(endpoin
     commit_positions(writer, readers["target"], [position], lambda _: None)
     with streams_member(scene.target, APP, REMOTE.topic):
         assert readers["target"].commits([APP]) == {APP: {REMOTE: CommittedOffset(41, "clock")}}
+        monkeypatch.setattr("kafka_replication.components.clients.reader._NAMED_AT_ONCE", 1)
+        assert readers["target"].commits([APP], [REMOTE, ORDERS]) == {APP: {REMOTE: CommittedOffset(41, "clock")}}
+        assert readers["target"].commits([APP], [ORDERS]) == {APP: {}}
         assert readers["target"].other_groups() == [APP]
         with pytest.raises(CannotRunError, match="Only the members of a running group may commit for it"):
             commit_positions(writer, readers["target"], [position], lambda _: None)

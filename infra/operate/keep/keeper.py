@@ -180,7 +180,7 @@ class FlowKeeper:
         found = {
             group: self._positions(commits, places, self._published.get(group, {}))
             for first in range(0, len(asked), _GROUPS_AT_ONCE)
-            for group, commits in source.commits(asked[first : first + _GROUPS_AT_ONCE]).items()
+            for group, commits in self._commits(source, asked[first : first + _GROUPS_AT_ONCE], list(places)).items()
         }
         every = {group: found[group] if group in found else self._published.get(group, {}) for group in groups}
         positions = {group: by_partition for group, by_partition in every.items() if by_partition}
@@ -190,6 +190,13 @@ class FlowKeeper:
         write([*records, look_record(flow.name, next(iter(looks.values()), look))])
         void, self._published, self._looks, self._void = self._void, positions, looks, {}
         return void
+
+    def _commits(
+        self, source: KafkaReader, groups: Sequence[str], partitions: Sequence[TopicPartition]
+    ) -> Mapping[str, Mapping[TopicPartition, CommittedOffset]]:
+        """Return what the groups have committed, at least in these partitions."""
+        known = sum(len(self._published.get(group, ())) for group in groups)
+        return source.commits(groups, partitions if 2 * known > len(groups) * len(partitions) else ())
 
     def _look_at_other_half(
         self,

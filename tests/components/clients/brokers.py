@@ -83,8 +83,10 @@ class Reader(KafkaReader):
             topic: {name: TopicSetting(value, "DEFAULT_CONFIG") for name, value in kept.items()} for topic in topics
         }
 
-    def commits(self, groups: Iterable[str]) -> dict[str, dict[TopicPartition, CommittedOffset]]:
-        partitions = self.partitions(self.topics())
+    def commits(
+        self, groups: Iterable[str], among: Sequence[TopicPartition] = ()
+    ) -> dict[str, dict[TopicPartition, CommittedOffset]]:
+        partitions = among or self.partitions(self.topics())
         found = {}
         for group in groups:
             with closing(Consumer({**self._of_brokers, "group.id": group})) as consumer:

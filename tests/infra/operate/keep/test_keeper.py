@@ -1,7 +1,7 @@
 """What a keeper writes, and what a failover makes of it when the source is lost."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import pytest
 
@@ -176,6 +176,27 @@ def test_a_look_asks_for_the_ends_before_each_part(night: Night) -> None:
 
     keeper.look(source, target, write)
     assert [end for end in ends if end is not None] == [6, 10]
+
+
+def test_groups_with_positions_in_most_partitions_are_asked_for_these(
+    night: Night, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keeper, commits, asked = FlowKeeper(night.parameters), Reader.commits, []
+
+    def noting(
+        self: Reader, groups: Iterable[str], among: Sequence[TopicPartition] = ()
+    ) -> dict[str, dict[TopicPartition, CommittedOffset]]:
+        asked.append(list(among))
+        return commits(self, groups, among)
+
+    monkeypatch.setattr(Reader, "commits", noting)
+    every = [ORDERS._replace(partition=number) for number in range(night.readers()["source"].topics()[ORDERS.topic])]
+    look(night, keeper)
+    night.source.commit("checkout-web", dict.fromkeys(every, 0))
+    night.source.commit("checkout-app", {ORDERS: 4, every[1]: 0})
+    kept = [look(night, keeper), look(night, keeper)]
+    assert asked == [[], [], every]
+    assert kept[0].positions == kept[1].positions
 
 
 @pytest.mark.usefixtures("parts")
