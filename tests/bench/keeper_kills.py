@@ -127,7 +127,9 @@ class Copies:
         firsts = {mark: offset for offset, mark in reversed(arrived)}
         lasts = {mark: offset for offset, mark in arrived}
         self._offsets = [offset for offset, _ in sent]
-        self._firsts = [firsts.get(mark, sys.maxsize) for _, mark in sent]
+        # Of a record that the other half of a pair sent again, the group has its first copy on the source.
+        first = {mark: offset for offset, mark in reversed(sent)}
+        self._firsts = [firsts.get(mark, sys.maxsize) if first[mark] == at else sys.maxsize for at, mark in sent]
         self._lasts = [lasts.get(mark, sys.maxsize) for _, mark in sent]
 
     def skipped_and_again(self, committed: int, position: int) -> tuple[int, int]:

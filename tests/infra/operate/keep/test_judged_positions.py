@@ -21,8 +21,9 @@ from tests.bench.keeper_traffic import Group
 from tests.pages import put_rows, section, table
 
 ORDERS = TopicPartition("plain-orders", 0)
-#: Ten records; the target has them at offsets that are 2 higher, and the first two again at its end.
-SENT: Log = {(ORDERS.topic, 0): [(offset, b"%d" % offset) for offset in range(10)]}
+#: Ten records, the third again at the end; the target has them at offsets that are 2 higher, and the first two again at
+#: its end.
+SENT: Log = {(ORDERS.topic, 0): [*((offset, b"%d" % offset) for offset in range(10)), (10, b"2")]}
 ARRIVED: Log = {("useast.plain-orders", 0): [*((at + 2, b"%d" % at) for at in range(10)), (12, b"0"), (13, b"1")]}
 
 
