@@ -1,11 +1,15 @@
-"""Several source connectors in one flow, for real: disjoint topics; one can stop while the other continues."""
+"""Several source connectors in one flow, for real: disjoint topics; one can stop, or its partition at a gap, alone."""
 
 import json
+import shlex
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka import TopicPartition as Place
+from confluent_kafka.admin import AdminClient
 
 from kafka_replication.components.checks import check_topology
 from kafka_replication.components.contract.problems import Problem
@@ -13,9 +17,13 @@ from kafka_replication.components.contract.report import Verdict
 from kafka_replication.components.flows.selections import source_settings
 from kafka_replication.components.render.connector_config import transform_properties
 from kafka_replication.components.topology.connectors import Transforms
-from kafka_replication.infra.local.endpoints import Endpoints
+from kafka_replication.infra.local.endpoints import ADMIN, Endpoints
 from kafka_replication.infra.local.traffic import Example, end_offsets, make_example_traffic
 from kafka_replication.infra.machine.waiting import NotYetError, wait_for
+from kafka_replication.infra.operate.keep.keeper import Kept, StackKeeper
+from kafka_replication.infra.operate.status.look import look
+from kafka_replication.infra.operate.status.text import flow_lines
+from kafka_replication.infra.stack.session import OpenStack
 from kafka_replication.infra.stack.settings import read_settings
 from tests.local.example.test_interventions import replicate
 from tests.local.flows import ARRIVAL_SECONDS, Deployed, check_named, outcome_text, write_edited
@@ -23,6 +31,9 @@ from tests.local.observed import RecordBytes, expect_records, records
 
 pytestmark = pytest.mark.usefixtures("spark")
 
+#: Records that the source still has after a gap.
+LEFT = 10
+CALL_SECONDS = 60
 TRAFFIC = Example(topics={"carts": 2, "views-web": 2}, groups={"basket": (("carts", "views-web"), 0.8)})
 
 
@@ -32,6 +43,7 @@ def _divide(topology: dict[str, Any]) -> None:
         "kind": "flow",
         **{key: split[key] for key in ("source", "target", "offsetSyncs", "intervals")},
         "groups": ["basket"],
+        "onLoss": "stop",
         "connect": {
             "replicas": 1,
             "jvmOptions": {"-Xmx": "256m"},
@@ -53,6 +65,9 @@ def divided(endpoints: Endpoints, tmp_path_factory: pytest.TempPathFactory) -> I
     stack = Deployed(read_settings("local-split", folder), endpoints)
     make_example_traffic(endpoints.regions["useast"], 200, 1, TRAFFIC)
     with stack.running():
+        with OpenStack(stack.settings) as opened:
+            # Nothing crosses before a keeper has committed where partitions start.
+            assert all(isinstance(kept, Kept) for _, kept in StackKeeper().look(opened))
         yield stack
 
 
@@ -199,3 +214,48 @@ def test_listed_offsets_can_be_edited_and_set_and_nothing_else_changes(divided: 
     assert "alterOffsets" not in connector["spec"]
     assert {each["manager"] for each in connector["metadata"]["managedFields"]}.isdisjoint({"kafka-replication"})
     wait_for("no drift", divided.expect_no_drift, ARRIVAL_SECONDS)
+
+
+def stopped_at(divided: Deployed) -> str:
+    """What `replicate status` says about a connector that has stopped at a gap; "" if none has."""
+    (flow,) = look([OpenStack(divided.settings)]).stacks[0].flows
+    return "\n".join(fact.text for fact in flow_lines("local-split", flow) if fact.title == "stopped")
+
+
+def test_a_partition_stops_at_a_gap_until_the_printed_command_continues_with_what_is_there(
+    divided: Deployed, tmp_path: Path
+) -> None:
+    """Without `onLoss: stop`, the connector passes over the gap, and only a warning in its log says so."""
+    source, target = (divided.endpoints.regions[alias] for alias in ("useast", "uswest"))
+
+    def arrived(wanted: int) -> None:
+        wait_for("carts to arrive", lambda: expect_records(target, "useast.carts", wanted), ARRIVAL_SECONDS)
+
+    before = end_offsets(source, ["carts"])
+    arrived(sum(before.values()))
+    with divided.edited("shop-source-carts", {"state": "stopped"}, {"state": "running"}):
+        make_example_traffic(source, 100, 1, TRAFFIC)
+        ends, crossed = end_offsets(source, ["carts"]), before["carts", 0]
+        start, end = ends["carts", 0] - LEFT, ends["carts", 0]
+        admin = AdminClient(source.client_config(ADMIN))
+        (deleted,) = admin.delete_records([Place("carts", 0, start)]).values()
+        assert deleted.result(CALL_SECONDS).low_watermark == start > crossed
+
+    def expect_stop() -> str:
+        if not (line := stopped_at(divided)):
+            raise NotYetError("no stop is reported")
+        return line
+
+    line = wait_for("status to say where the connector stopped", expect_stop, ARRIVAL_SECONDS)
+    assert f"at offset {crossed} of carts-0, of which useast holds offsets {start} to {end - 1}; " in line
+    # The other partition of the connector goes on.
+    arrived(crossed + ends["carts", 1])
+    assert list(end_offsets(target, ["useast.carts"]).values()) == [crossed, ends["carts", 1]]
+    write, command = line.partition("continue with what is there: ")[2].split(" && ")
+    subprocess.run(["bash", "-euc", write], cwd=tmp_path, check=True)
+    *words, file = shlex.split(command)
+    assert words == ["replicate", "offsets", "local-split", "shop", "set"]
+    code, said = offsets(divided, "set", str(tmp_path / file), "--yes")
+    assert code == 0, said
+    arrived(crossed + LEFT + ends["carts", 1])
+    assert stopped_at(divided) == ""
