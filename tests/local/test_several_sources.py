@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import TopicPartition as Place
-from confluent_kafka.admin import AdminClient
 
 from kafka_replication.components.checks import check_topology
 from kafka_replication.components.contract.problems import Problem
@@ -17,7 +15,7 @@ from kafka_replication.components.contract.report import Verdict
 from kafka_replication.components.flows.selections import source_settings
 from kafka_replication.components.render.connector_config import transform_properties
 from kafka_replication.components.topology.connectors import Transforms
-from kafka_replication.infra.local.endpoints import ADMIN, Endpoints
+from kafka_replication.infra.local.endpoints import Endpoints
 from kafka_replication.infra.local.traffic import Example, end_offsets, make_example_traffic
 from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 from kafka_replication.infra.operate.keep.keeper import Kept, StackKeeper
@@ -28,12 +26,12 @@ from kafka_replication.infra.stack.settings import read_settings
 from tests.local.example.test_interventions import replicate
 from tests.local.flows import ARRIVAL_SECONDS, Deployed, check_named, outcome_text, write_edited
 from tests.local.observed import RecordBytes, expect_records, records
+from tests.topics import remove_records
 
 pytestmark = pytest.mark.usefixtures("spark")
 
 #: Records that the source still has after a gap.
 LEFT = 10
-CALL_SECONDS = 60
 TRAFFIC = Example(topics={"carts": 2, "views-web": 2}, groups={"basket": (("carts", "views-web"), 0.8)})
 
 
@@ -237,9 +235,8 @@ def test_a_partition_stops_at_a_gap_until_the_printed_command_continues_with_wha
         make_example_traffic(source, 100, 1, TRAFFIC)
         ends, crossed = end_offsets(source, ["carts"]), before["carts", 0]
         start, end = ends["carts", 0] - LEFT, ends["carts", 0]
-        admin = AdminClient(source.client_config(ADMIN))
-        (deleted,) = admin.delete_records([Place("carts", 0, start)]).values()
-        assert deleted.result(CALL_SECONDS).low_watermark == start > crossed
+        assert start > crossed
+        remove_records(source, "carts", 0, start)
 
     def expect_stop() -> str:
         if not (line := stopped_at(divided)):
