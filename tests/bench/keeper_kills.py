@@ -34,7 +34,7 @@ from tests.bench.drill_counting import Log
 from tests.bench.drill_rows import PAGE
 from tests.bench.drill_shapes import SHAPES, Shape, prepared
 from tests.bench.drill_traffic import await_crossing
-from tests.bench.keeper_process import Keeper, kill_broker, seconds_until_looked
+from tests.bench.keeper_process import Keeper, kill_broker, seconds_until_looked, wait_until_ended
 from tests.bench.keeper_rows import FOLDER, append, read
 from tests.bench.keeper_traffic import Group, running
 from tests.pages import put_rows
@@ -171,6 +171,7 @@ def troubled(drills: Drills, flows: Sequence[str], kills: int, log: Path) -> Non
     print(f"one ended with {ended.returncode}; the other: a look after {seconds_until_looked(drills, flows):.1f} s")
     for alias, seconds in (("uswest", 0.0), ("useast", DOWN_SECONDS)):
         kill_broker(alias)
+        wait_until_ended(alias)
         time.sleep(seconds)
         stack.up(Console(quiet=True))
         looked = seconds_until_looked(drills, flows)

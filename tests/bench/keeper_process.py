@@ -73,9 +73,12 @@ def seconds_until_looked(drills: Drills, flows: Iterable[str], within: float = R
 
 
 def kill_broker(alias: str) -> None:
-    """Kill the broker of a region, and wait until its last thread has ended and its ports are free."""
+    psutil.Process(load_state().parts[part_name(alias)].pid).kill()
+
+
+def wait_until_ended(alias: str) -> None:
+    """Wait until the last thread of a broker that was killed has ended and its ports are free."""
     record = load_state().parts[part_name(alias)]
-    psutil.Process(record.pid).kill()
 
     def expect_ended() -> None:
         if is_ending(record):

@@ -189,6 +189,6 @@ class Cluster:
     def other_groups(self) -> list[str]:
         return []
 
-    def commits(self, _: Iterable[str]) -> Mapping[str, Mapping[TopicPartition, CommittedOffset]]:
+    def commits(self, *_: object) -> Mapping[str, Mapping[TopicPartition, CommittedOffset]]:
         self.machine.partition.consume(self.machine.here)
         return {GROUP: {ORDERS: CommittedOffset(self.machine.here)}}

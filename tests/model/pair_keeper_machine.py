@@ -196,7 +196,7 @@ class Side:
     def other_groups(self) -> list[str]:
         return []
 
-    def commits(self, _: Iterable[str]) -> Mapping[str, Mapping[TopicPartition, CommittedOffset]]:
+    def commits(self, *_: object) -> Mapping[str, Mapping[TopicPartition, CommittedOffset]]:
         """Only the region in which the group consumes has an offset that says what it has consumed."""
         if self.region != self.machine.side:
             return {}
