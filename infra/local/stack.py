@@ -31,7 +31,7 @@ from kafka_replication.infra.local.parts import control_plane, processes, promet
 from kafka_replication.infra.local.parts import operator as operator_part
 from kafka_replication.infra.local.parts.kafka import KAFKA_PARTS, new_cluster_id
 from kafka_replication.infra.local.parts.part import StackFacts, StackServer
-from kafka_replication.infra.local.parts.processes import ProcessRecord, free_port, holder, is_free
+from kafka_replication.infra.local.parts.processes import ProcessRecord, becomes_free, free_port, holder
 from kafka_replication.infra.local.state import PartRecord, State, load_state, save_state
 from kafka_replication.infra.machine.waiting import DeadlineError, NotYetError, exclusive, wait_for
 
@@ -44,7 +44,7 @@ def settle_ports(state: State, part: StackServer, later_parts_run: bool) -> Stat
     ports = dict(state.ports)
     for name in part.ports:
         last = ports.get(name)
-        if last is not None and is_free(last):
+        if last is not None and becomes_free(last):
             continue
         if last is not None and (name in part.fixed_ports or later_parts_run):
             what = f"{part.name} cannot start: its port {last} was taken by {holder(last)}"

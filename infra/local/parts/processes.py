@@ -178,13 +178,36 @@ def free_port(taken: Iterable[int] = ()) -> int:
             return port
 
 
+def becomes_free(port: int) -> bool:
+    """Wait while no process listens on the port and yet it is not free: one that was killed keeps it until its last
+    thread has ended.
+    """
+
+    def look() -> bool:
+        if is_free(port):
+            return True
+        if _listener(port) is None:
+            raise NotYetError("its process is ending")
+        return False
+
+    try:
+        return wait_for(f"port {port}", look, KILL_SECONDS, interval_seconds=0.1)
+    except DeadlineError:
+        return False
+
+
 def holder(port: int) -> str:
     """Return the process that listens on the port, if this user may see it."""
+    process = _listener(port)
+    return "a process of another user" if process is None else f"process {process.pid} ({process.name()})"
+
+
+def _listener(port: int) -> psutil.Process | None:
     for process in psutil.process_iter(["pid", "name"]):
         try:
             for connection in process.net_connections(kind="tcp"):
                 if connection.status == psutil.CONN_LISTEN and connection.laddr.port == port:
-                    return f"process {process.pid} ({process.name()})"
+                    return process
         except psutil.Error:
             continue
-    return "a process of another user"
+    return None

@@ -66,3 +66,20 @@ def test_a_kept_port_that_is_taken_is_an_error_if_others_depend_on_it(
         settle_ports(State(ports={"broker": taken}), a_part(fixed=fixed), later_parts_run)
     assert f"broker cannot start: its port {taken} was taken by process {os.getpid()}" in raised.value.what
     assert "stop that process" in raised.value.remedy
+
+
+def test_a_port_of_a_process_whose_threads_are_still_ending_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After kill -9 the first thread is gone, nobody listens, and the port is not free yet."""
+    state = settle_ports(State(), a_part(fixed=True), later_parts_run=False)
+    answers = iter([False, False, True])
+    monkeypatch.setattr(processes, "is_free", lambda _: next(answers))
+    assert settle_ports(state, a_part(fixed=True), later_parts_run=True) == state
+    assert list(answers) == []
+
+
+def test_a_port_that_nobody_frees_is_an_error_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    state = settle_ports(State(), a_part(fixed=True), later_parts_run=False)
+    monkeypatch.setattr(processes, "is_free", lambda _: False)
+    monkeypatch.setattr(processes, "KILL_SECONDS", 0)
+    with pytest.raises(CannotRunError, match="was taken by a process of another user"):
+        settle_ports(state, a_part(fixed=True), later_parts_run=True)
