@@ -159,11 +159,15 @@ class Partition:
         return next(later, len(self.target))
 
     def read_again(self) -> int:
-        """How many records the group would read a second time."""
+        """How many records the group would read a second time. One that equals an unread record cannot be told from
+        it.
+        """
         assert self.committed is not None
         assert self.checkpoint is not None
         committed = self.committed
-        return sum(each is not None and each < committed for each in self.left_on_target[self.checkpoint.downstream :])
+        unread = {self.equals.get(each, each) for each in self.source[committed:] if each is not None}
+        held = self.left_on_target[self.checkpoint.downstream :]
+        return sum(each is not None and each < committed and self.equals.get(each, each) not in unread for each in held)
 
     @property
     def left_on_target(self) -> list[int | None]:
