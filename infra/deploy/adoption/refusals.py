@@ -233,43 +233,40 @@ def _of_objects(facts: AdoptionFacts) -> Iterator[Problem]:
     for _, _, declared, live in facts.objects():
         if live is None or identity(declared) in facts.known:
             continue
+        where, metadata = str(reference(live)), live["metadata"]
         if live["kind"] == "Secret":
             yield Problem(
-                str(reference(live)),
+                where,
                 "secret-exists",
                 "the stack creates a Secret of this name, but somebody else has already created it",
                 "Its values are not compared, and different values would break the login of what runs.",
                 "declare the credential as `{secret: NAME, key: KEY}`, which leaves the Secret as it is.",
             )
-        yield from _unsettled(
-            live,
-            held="Adoption removes the annotation, and the operator would then apply every change that was held back.",
-            deleted=(
+        if metadata.get("deletionTimestamp"):
+            yield Problem(
+                where,
+                "being-deleted",
+                f"it was marked for deletion at {metadata['deletionTimestamp']}",
                 "Nothing can stop a deletion that has begun.",
                 "wait until it no longer exists, and run the command again, which then creates it.",
-            ),
-            owned=(
+            )
+        for owner in metadata.get("ownerReferences") or []:
+            yield Problem(
+                where,
+                "owned-by-object",
+                f"it belongs to {owner.get('kind')} {owner.get('name')}",
                 "The creator of that object writes this one again, and it is deleted together with its owner.",
                 "adopt or replace the owner instead, or remove `metadata.ownerReferences`.",
-            ),
-        )
-
-
-def _unsettled(live: Manifest, held: str, deleted: tuple[str, str], owned: tuple[str, str]) -> Iterator[Problem]:
-    """Yield a problem if the operator, a deletion or an owner decides about an object; the arguments say why that
-    matters, and what to do.
-    """
-    where, metadata = str(reference(live)), live["metadata"]
-    if (metadata.get("annotations") or {}).get(PAUSE) == "true":
-        what = f"the annotation `{PAUSE}` keeps the operator from reconciling it"
-        remedy = f"find out why it is there, and remove it: `{_annotate(live)} {PAUSE}-`."
-        yield Problem(where, "reconciliation-held", what, held, remedy)
-    if metadata.get("deletionTimestamp"):
-        what = f"it was marked for deletion at {metadata['deletionTimestamp']}"
-        yield Problem(where, "being-deleted", what, *deleted)
-    for owner in metadata.get("ownerReferences") or []:
-        what = f"it belongs to {owner.get('kind')} {owner.get('name')}"
-        yield Problem(where, "owned-by-object", what, *owned)
+            )
+        if (metadata.get("annotations") or {}).get(PAUSE) == "true":
+            yield Problem(
+                where,
+                "reconciliation-held",
+                f"the annotation `{PAUSE}` keeps the operator from reconciling it",
+                "Adoption removes the annotation, and the operator would then apply every change that was held back.",
+                "find out why it is there, and remove it first: `kubectl annotate "
+                f"{live['kind'].lower()} {metadata['name']} -n {metadata.get('namespace')} {PAUSE}-`.",
+            )
 
 
 def _replaced(target: Reference) -> AdoptionRefusal:
@@ -294,27 +291,41 @@ def refusals_of_moves(facts: AdoptionFacts, moves: MirrorMoves) -> Iterator[Adop
 
 
 def _of_resource(move: MirrorMove) -> Iterator[Problem]:
-    annotations = move.live["metadata"].get("annotations") or {}
+    where, metadata = str(move.resource), move.live["metadata"]
+    annotations = metadata.get("annotations") or {}
+    if annotations.get(PAUSE) == "true":
+        why = "Only the operator can stop its connectors."
+        yield Problem(
+            where,
+            "reconciliation-held",
+            f"the annotation `{PAUSE}` keeps the operator from reconciling it",
+            why,
+            f"find out why it is there, and remove it: `{_annotate(move.live)} {PAUSE}-`.",
+        )
     if OFFSETS in annotations:
         yield Problem(
-            str(move.resource),
+            where,
             "offsets-armed",
             f"the annotation {OFFSETS}: {annotations[OFFSETS]} is set",
             "The operator changes the offsets as soon as the connector is stopped, before they are copied.",
             f"remove the annotation if nobody needs it: `{_annotate(move.live)} {OFFSETS}-`.",
         )
-    yield from _unsettled(
-        move.live,
-        held="Only the operator can stop its connectors.",
-        deleted=(
+    if metadata.get("deletionTimestamp"):
+        yield Problem(
+            where,
+            "being-deleted",
+            f"it was marked for deletion at {metadata['deletionTimestamp']}",
             "Its connectors are deleted with it, so the command cannot stop them and read their last offsets.",
             "find out what prevents the deletion, such as a finalizer.",
-        ),
-        owned=(
+        )
+    for owner in metadata.get("ownerReferences") or []:
+        yield Problem(
+            where,
+            "owned-by-object",
+            f"it belongs to {owner.get('kind')} {owner.get('name')}",
             "The creator of that object writes this one again, which starts its connectors beside the flow.",
             "make its owner stop the connectors, or detach it from its owner: remove `metadata.ownerReferences`.",
-        ),
-    )
+        )
 
 
 def _of_connectors(move: MirrorMove) -> Iterator[Problem]:
