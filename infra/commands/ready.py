@@ -51,11 +51,13 @@ def ready(
 
     Every ACL of the source about a replicated topic, a group that would move, or a transactional id needs an ACL at
     least as wide on the target. SCRAM users, quotas and the settings of topics are compared too. What is missing is
-    printed with the lines of Kafka's tools that add it; they contain no secret.
+    printed with the lines of Kafka's tools that add it. They contain no secret: a user's password is read from a
+    variable of the shell.
 
-    The exit code is 0 if nothing is missing, 1 if something is, 2 if something was not judged.
+    The exit code is 0 if nothing is missing, 1 if something is, 2 if something was not judged: without `--quotas`,
+    quotas never are.
 
-    Example: `replicate ready prod-us-west-2 orders`
+    Example: `replicate ready prod-us-west-2 orders --quotas useast=useast.txt --quotas uswest=uswest.txt`
     """
     # They load clients of Kubernetes and Kafka, which takes longer than TAB may.
     from kafka_replication.infra.operate.flow_access import open_flow

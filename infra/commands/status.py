@@ -37,9 +37,9 @@ def status(
     """Show the state of every flow, from Kubernetes and both Kafka clusters, within seconds. Only reads.
 
     It shows connectors and failed tasks, the newest heartbeat, lag, what groups would read again on the target, the
-    newest published verdict, whether the flow could fail over now, and, as `replicate ready` does, whether the
-    applications could start there; with `--watch` it asks for that once a minute. If something cannot be asked, it says
-    so.
+    newest published verdict, whether the flow could fail over now, and, as `replicate ready` does but without quotas,
+    whether the applications could start there; with `--watch` it asks for that once a minute. If something cannot be
+    asked, it says so.
 
     The exit code is 0 if all is well, 1 if something is wrong, 2 if something could not be asked. What applications
     lack does not change it: `replicate ready` has an exit code of its own.

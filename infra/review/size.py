@@ -215,6 +215,12 @@ def _not_measured(case: Case, needed: float, measured: Measurements) -> Iterator
         asked = getattr(case, title)
         if not min(known) <= asked <= max(known):
             yield f"{asked:,} {unit}; {min(known):,} to {max(known):,} were"
+    cores = number(measured.cores, "core")
+    yield f"memory; the measured worker had a heap of 2 GiB, and shared {cores} with both brokers"
+    if case.link and not any(cell.link for cell in measured.cells):
+        yield "a link that limits"
+    if case.tls and case.round_trip_ms and not any(cell.tls and cell.round_trip_ms for cell in cells):
+        yield "TLS over a round trip"
     if case.tls and case.exactly_once:
         yield "TLS and exactly once together; their factors are multiplied"
     for name, word in (("tls", "TLS"), ("exactly_once", "exactly once")):

@@ -64,6 +64,7 @@ def test_the_answer_is_the_fewest_tasks_with_a_quarter_to_spare_and_says_what_ea
     }
     assert got.not_measured == [
         "3 tasks; 1 to 2 were",
+        "memory; the measured worker had a heap of 2 GiB, and shared 4 cores with both brokers",
         "more than 100.0 MB/s in all: brokers and worker shared 4 cores, and the network, the disks and the brokers' "
         "processors are assumed to be no limit",
     ]
@@ -78,6 +79,8 @@ def test_the_answer_is_the_fewest_tasks_with_a_quarter_to_spare_and_says_what_ea
         pytest.param({"tls": True, "exactly_once": True}, "TLS and exactly once together", id="both factors"),
         pytest.param({"near": "source"}, "50 ms of round trip; 0 to 0 were", id="round trip to the target"),
         pytest.param({"tls": True}, "TLS with more than 0.0 MB/s", id="rate with TLS"),
+        pytest.param({"tls": True}, "TLS over a round trip", id="TLS over a round trip"),
+        pytest.param({"link": 125_000_000}, "a link that limits", id="link"),
     ],
 )
 def test_what_was_not_measured_is_said(changed: dict[str, int], wanted: str) -> None:
