@@ -121,6 +121,8 @@ def judge(flow: FlowParameters, facts: ReadyFacts) -> Judgement:
         for fact in (*facts.acls.values(), *facts.scram.values(), *facts.settings.values())
         if isinstance(fact, NoAnswer)
     ]
+    if flow.acls is not None and not any(need.cluster == "source" for need in flow.acls):
+        not_judged.append(f"which users are the flow's own on {source}: set `principal` next to their login")
     acls: tuple[AclEntry, ...] = ()
     missing: list[Missing] = []
     users: set[str] = set()
@@ -368,7 +370,10 @@ def summary(readiness: Readiness) -> str:
             "setting": "topic setting",
         }
         counts = ", ".join(number(kinds.count(kind), words[kind]) for kind in dict.fromkeys(kinds))
-        return f"applications cannot all start on {readiness.target}: {counts} missing or different"
+        # Whether the brokers let everybody in where there is no ACL is hidden.
+        certain = not readiness.warnings or {*kinds} != {"acl"}
+        word = "cannot" if certain else "may not"
+        return f"applications {word} all start on {readiness.target}: {counts} missing or different"
     if readiness.not_judged:
         return f"nothing that was looked at is missing on {readiness.target}, but not everything was looked at"
     return f"{number(len(readiness.applications), 'application')} can start on {readiness.target}"

@@ -236,9 +236,14 @@ def carried(case: Case, consumer: Numbers, producer: Numbers, fitted: Fitted) ->
     produced = _produced(case, producer, acknowledge_ms / 1000)
     fetched = _fetched(case, consumer, fetch_ms / 1000, max(of_byte, 1 / produced))
     rate, limit = min((1 / of_byte, "processor"), (produced, "produce"), (fetched, "fetch"))
-    shared = case.link * case.record_bytes / (case.record_bytes + _RECORD_OVERHEAD) if case.link else math.inf
+    shared = carried_by_link(case.link, case.record_bytes) if case.link else math.inf
     busy = case.partitions / case.partitions_of_task
     return min(Carried(rate * busy, limit), Carried(shared, "link"))  # type: ignore[arg-type]
+
+
+def carried_by_link(link: int, record_bytes: int) -> float:
+    """Return the bytes of records a second that a link carries, if they are not compressed."""
+    return link * record_bytes / (record_bytes + _RECORD_OVERHEAD)
 
 
 def nearest(case: Case, cells: Iterable[Case]) -> Case:

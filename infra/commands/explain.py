@@ -52,7 +52,7 @@ def explain(
     if flow is None:
         if project is not None and stack in stack_names(project.stacks):
             raise typer.BadParameter(f"Also name a flow of stack `{stack}`.", param_hint="FLOW")
-        _explain_code(stack)
+        _explain_code(stack, as_json)
         return
     project = project or find_project(Path.cwd())
     explained = explanations.explanation(read_settings(stack, project.stacks), flow, name, defaults=with_defaults)
@@ -64,7 +64,8 @@ def explain(
         print_property(explained, out)
 
 
-def _explain_code(code: str) -> None:
+def _explain_code(code: str, as_json: bool) -> None:
+    code = next((known for known in known_codes() if known.casefold() == code.casefold()), code)
     text = described(code)
     if text is None:
         near = nearest(code, known_codes())
@@ -76,4 +77,7 @@ def _explain_code(code: str) -> None:
             "also have codes, but explain themselves.",
             f"name the code `{near}`." if near else "name it as a message shows it, or name a stack and a flow.",
         )
+    if as_json:
+        typer.echo(json.dumps({"code": code, "text": text}, indent=2))
+        return
     out.print(Markdown(text) if out.is_terminal else escape(text), soft_wrap=not out.is_terminal)

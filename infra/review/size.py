@@ -17,6 +17,7 @@ from kafka_replication.components.kafka.throughput import (
     Measurements,
     Numbers,
     carried,
+    carried_by_link,
     memory_of_task,
     nearest,
 )
@@ -75,6 +76,8 @@ class Answer:
 def answer(question: Question, measured: Measurements) -> Answer:
     """Return the fewest tasks that carry the rate, and workers for them. Raises RefusedError if none do."""
     needed = question.bytes_per_second * _SPARE
+    if question.link and (most := carried_by_link(question.link, question.record_bytes)) < needed:
+        raise _slow_link(question, most)
 
     def asked(tasks: int, settings: str = "throughput") -> tuple[Case, Carried]:
         far: Side = "source" if question.near == "target" else "target"
@@ -175,24 +178,30 @@ def _clients(settings: str) -> tuple[Numbers, Numbers]:
 def _refusal(question: Question, case: Case, got: Carried, most: float, enough: int | None) -> RefusedError:
     """`most` is what a task for each partition would carry, and `enough` the number of tasks that carry the rate."""
     needed = question.bytes_per_second * _SPARE
-    asked = f"{_mb(question.bytes_per_second)} and a quarter more to catch up are {_mb(needed)}"
-    if got.limit == "link":
-        # Workers beside the target fetch batches as the producers on the source compressed them.
-        who = "producers on the source" if question.near == "target" else "the connector's producer"
-        what = f"the link carries {_mb(got.rate)} of records that are not compressed, but {asked}"
-        remedy = f"let {who} compress, and give the rate after compression, or get a faster link."
-        return RefusedError("link-too-slow", what, "--link", "All tasks share it.", remedy)
     partitions = math.ceil(needed / most * question.partitions)
     remedy = f"spread the records over at least {partitions} partitions."
     if enough is not None:
         remedy = f"leave out `--tasks`: {_tasks_carry(enough)} it."
     return RefusedError(
         "rate-too-high",
-        f"{_tasks_carry(case.tasks)} {_mb(got.rate)} of {number(case.partitions, 'partition')}, but {asked}",
+        f"{_tasks_carry(case.tasks)} {_mb(got.rate)} of {number(case.partitions, 'partition')}, but {_asked(question)}",
         "--rate",
         f"The limit is {_LIMITS[got.limit]}, and at most one task copies a partition.",
         remedy,
     )
+
+
+def _slow_link(question: Question, most: float) -> RefusedError:
+    # Workers beside the target fetch batches as the producers on the source compressed them.
+    who = "producers on the source" if question.near == "target" else "the connector's producer"
+    what = f"the link carries {_mb(most)} of records that are not compressed, but {_asked(question)}"
+    remedy = f"let {who} compress, and give the rate after compression, or get a faster link."
+    return RefusedError("link-too-slow", what, "--link", "All tasks share it.", remedy)
+
+
+def _asked(question: Question) -> str:
+    rate = question.bytes_per_second
+    return f"{_mb(rate)} and a quarter more to catch up are {_mb(rate * _SPARE)}"
 
 
 def _tasks_carry(tasks: int) -> str:

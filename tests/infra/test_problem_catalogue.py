@@ -1,5 +1,6 @@
 """The catalogue of problems matches the code, and `replicate explain CODE` prints the entry of a code."""
 
+import json
 import re
 from pathlib import Path
 
@@ -83,6 +84,11 @@ def test_explain_prints_what_an_alert_means_and_the_next_command() -> None:
     assert alert.startswith("**warning**, for 11 min: ")
     assert alert.endswith("Next: `replicate status STACK`.")
     assert more.startswith("Somebody deleted the topic on the target")
+
+
+def test_explain_takes_any_case_and_answers_in_json() -> None:
+    answer = CliRunner().invoke(app, ["explain", "mirrortopicmissing", "--json"])
+    assert json.loads(answer.output) == {"code": "MirrorTopicMissing", "text": described("MirrorTopicMissing")}
 
 
 def test_explain_needs_a_project_for_a_flow_but_not_for_a_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

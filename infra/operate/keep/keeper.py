@@ -139,7 +139,12 @@ class FlowKeeper:
         return Kept(self._published, tuple(void), instead=instead)
 
     def _parts(self, groups: Sequence[str]) -> Iterator[Sequence[str]]:
-        """Yield the groups that are asked at a time, at least once."""
+        """Yield the groups that are asked at a time, at least once. Positions without a readable look are of an unknown
+        age: then one look asks every group.
+        """
+        if not self._looks.keys() >= self._published.keys():
+            yield groups
+            return
         first = size = 0
         for end, group in enumerate(groups, start=1):
             size += len(self._published.get(group, ()))

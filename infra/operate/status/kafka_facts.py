@@ -79,9 +79,12 @@ def heartbeat_ms(flow: FlowParameters, target: KafkaReader) -> int | None:
 
 def kept_ms(flow: FlowParameters, target: KafkaReader) -> int | None:
     """Return when a keeper last looked, in ms since 1970, by its clock; None if none ever did."""
-    # The last record is the look; the marker of its transaction is after it.
-    look = kept_positions(flow.name, target.records(positions_topic(flow.name), newest=2)).look
-    return None if look is None else look.at_ms
+    # The last record is the look, and the marker of its transaction is after it: unless a keeper was ended within one.
+    for newest in (2, None):
+        look = kept_positions(flow.name, target.records(positions_topic(flow.name), newest=newest)).look
+        if look is not None:
+            return look.at_ms
+    return None
 
 
 def read_syncs(flow: FlowParameters, cluster: KafkaReader) -> Syncs:

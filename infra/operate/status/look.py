@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from cryptography import x509
 
@@ -134,10 +134,20 @@ T = TypeVar("T")
 #: What earlier looks saw of both sides of each flow, by stack and flow.
 Memories: TypeAlias = dict[tuple[str, str], Mapping[Side, LogMemory]]
 
-#: What was judged of each flow's applications, and when (ms since 1970), by stack and flow.
-Judgements: TypeAlias = dict[tuple[str, str], tuple[int, Readiness]]
+
+class Judged(NamedTuple):
+    """What was judged of a flow's applications, when, and of which parameters; `until` is of the monotonic clock."""
+
+    parameters: FlowParameters
+    at_ms: int
+    until: float
+    readiness: Readiness
+
+
+#: By stack and flow.
+Judgements: TypeAlias = dict[tuple[str, str], Judged]
 #: How long such a judgement counts: thousands of ACLs take seconds, and people change them.
-_JUDGED_MS = 60_000
+_JUDGED_SECONDS = 60
 
 
 def look(
@@ -262,17 +272,19 @@ def _look_at_flow(
 def judged_applications(parameters: FlowParameters, readers: Readers, judgements: Judgements) -> tuple[int, Readiness]:
     """Return when it was judged whether the applications can start on the target, and the judgement."""
     key, now_ms = (readers.stack.name, parameters.name), time.time_ns() // 1_000_000
-    if key not in judgements or now_ms - judgements[key][0] >= _JUDGED_MS:
+    before = judgements.get(key)
+    if before is not None and before.parameters == parameters and time.monotonic() < before.until:
+        return before.at_ms, before.readiness
 
-        def ask() -> Readiness:
-            source, target = readers.of(parameters.source), readers.of(parameters.target)
-            return judge(parameters, ready_facts(parameters, source, target, NO_QUOTAS)).readiness
+    def ask() -> Readiness:
+        source, target = readers.of(parameters.source), readers.of(parameters.target)
+        return judge(parameters, ready_facts(parameters, source, target, NO_QUOTAS)).readiness
 
-        judged = answer(ask)
-        if isinstance(judged, NoAnswer):
-            judged = unjudged(parameters, *judged.reasons)
-        judgements[key] = now_ms, judged
-    return judgements[key]
+    judged = answer(ask)
+    if isinstance(judged, NoAnswer):
+        return now_ms, unjudged(parameters, *judged.reasons)
+    judgements[key] = Judged(parameters, now_ms, time.monotonic() + _JUDGED_SECONDS, judged)
+    return now_ms, judged
 
 
 def _login(flow: ResolvedFlow, side: Side, readers: Readers) -> LoginFacts:

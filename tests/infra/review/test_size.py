@@ -169,6 +169,14 @@ def test_a_link_that_is_too_slow_is_refused_with_what_would_compress(near: Side,
     assert wanted in str(refused.value)
 
 
+@pytest.mark.parametrize("limited", [{"tasks": 2}, {"partitions": 2}], ids=["tasks", "partitions"])
+def test_more_partitions_are_no_remedy_for_a_link_that_is_too_slow(limited: dict[str, int]) -> None:
+    question = Question(200_000_000, 1_000, 48, 80, link=150_000_000)
+    with pytest.raises(RefusedError) as refused:
+        answer(replace(question, **limited), MEASURED)  # type: ignore[arg-type]
+    assert refused.value.code == "link-too-slow"
+
+
 def test_a_link_with_room_changes_nothing() -> None:
     question = Question(100_000_000, 1_000, 12, 50)
     assert answer(replace(question, link=1_250_000_000), MEASURED).carried == answer(question, MEASURED).carried

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -115,6 +116,16 @@ def test_a_status_knows_when_a_keeper_last_looked(night: Night) -> None:
     assert first < second
 
 
+def test_a_keeper_that_was_ended_while_it_wrote_is_still_known_to_have_looked(night: Night) -> None:
+    """The newest records of the topic are then those of a transaction without a look."""
+    look(night)
+    before = kept_ms(night.parameters, night.readers()["target"])
+    for number in range(3):
+        publish(night, f"unfinished {number}".encode(), b"")
+    assert before is not None
+    assert kept_ms(night.parameters, night.readers()["target"]) == before
+
+
 def test_only_what_has_changed_is_written(night: Night) -> None:
     keeper = FlowKeeper(night.parameters)
     assert [written(night, keeper) for _ in range(2)] == [2, 0]
@@ -140,6 +151,18 @@ def parts_of_a_look(night: Night, keeper: FlowKeeper) -> list[KeptPositions]:
 
     keeper.look(source, target, write)
     return written
+
+
+@pytest.mark.usefixtures("parts")
+def test_positions_without_a_readable_look_are_all_asked_for_before_a_look_is_written(night: Night) -> None:
+    """The look of the first groups would else say that the others had been asked as well."""
+    (known,) = parts_of_a_look(night, FlowKeeper(night.parameters))
+    keeper = FlowKeeper(night.parameters)
+    keeper.begin(night.parameters, replace(known, look=None))
+    night.source.commit("checkout-app", {ORDERS: 9})
+    night.source.commit("checkout-web", {ORDERS: 9})
+    (only,) = parts_of_a_look(night, keeper)
+    assert {key.group for key in only.positions} == {"checkout-app", "checkout-web"}
 
 
 @pytest.mark.usefixtures("parts")

@@ -21,6 +21,7 @@ from kafka_replication.components.kafka.replication_policy import Side
 from kafka_replication.components.render.job_parameters import connector_login, flow_parameters
 from kafka_replication.infra.operate.status.facts import CertificateFacts, LoginFacts
 from kafka_replication.infra.operate.status.look import (
+    Judged,
     Judgements,
     Readers,
     can_be_tried,
@@ -142,18 +143,34 @@ class NoReaders:
         raise NoAnswerError(f"{cluster.alias} does not answer")
 
 
-@pytest.mark.parametrize("seconds", [None, 50, 70], ids=["first", "young", "old"])
-def test_applications_are_judged_once_a_minute(seconds: int | None) -> None:
+@pytest.mark.parametrize(
+    ("seconds_left", "edited", "counts"),
+    [
+        pytest.param(10, False, True, id="young"),
+        pytest.param(-10, False, False, id="old"),
+        pytest.param(10, True, False, id="the topology was edited"),
+    ],
+)
+def test_applications_are_judged_once_a_minute(seconds_left: int, edited: bool, counts: bool) -> None:
     """A look every five seconds would otherwise make brokers list thousands of ACLs every five seconds."""
-    flow, now_ms = flow_parameters(a_resolved_flow()), time.time_ns() // 1_000_000
+    flow = flow_parameters(a_resolved_flow())
     earlier = unjudged(flow, "earlier")
-    judgements: Judgements = {} if seconds is None else {("prod", "orders"): (now_ms - seconds * 1000, earlier)}
+    of = flow.model_copy(update={"own_principals": ("User:other",)}) if edited else flow
+    before = Judged(of, 17, time.monotonic() + seconds_left, earlier)
+    judgements: Judgements = {("prod", "orders"): before}
     judged_ms, judged = judged_applications(flow, cast(Readers, NoReaders()), judgements)
-    if seconds == 50:
-        assert (judged_ms, judged) == (now_ms - 50_000, earlier)
+    if counts:
+        assert (judged_ms, judged) == (17, earlier)
     else:
-        assert (judged_ms >= now_ms, judged.not_judged) == (True, ("useast does not answer",))
-    assert judgements == {("prod", "orders"): (judged_ms, judged)}
+        assert judged.not_judged == ("useast does not answer",)
+    # A cluster that did not answer is asked again in the next look.
+    assert judgements == {("prod", "orders"): before}
+
+
+def test_a_judgement_that_could_not_be_made_is_not_kept() -> None:
+    judgements: Judgements = {}
+    judged_applications(flow_parameters(a_resolved_flow()), cast(Readers, NoReaders()), judgements)
+    assert judgements == {}
 
 
 class Client:
