@@ -359,7 +359,9 @@ def known_codes() -> list[str]:
 
 @cache
 def _sections() -> dict[str, str]:
-    page = re.sub(r"\n<!-- .* -->\n", "", "\n".join(page.read_text() for page in _PAGES))
-    parts = re.split(r"^### (.+)\n", page, flags=re.MULTILINE)[1:]
-    texts = (text.partition("\n## ")[0].strip() for text in parts[1::2])
-    return dict(zip(parts[::2], texts, strict=True))
+    found: dict[str, str] = {}
+    for page in _PAGES:
+        parts = re.split(r"^### (.+)\n", re.sub(r"\n<!-- .* -->\n", "", page.read_text()), flags=re.MULTILINE)[1:]
+        texts = (text.partition("\n## ")[0].strip() for text in parts[1::2])
+        found |= zip(parts[::2], texts, strict=True)
+    return found

@@ -55,6 +55,7 @@ def test_the_description_of_a_code_has_its_message_and_no_other_section(code: st
     assert text is not None
     assert ("Next: `replicate " if code in _ALERTS else f"{code}: ") in text
     assert "<!--" not in text
+    assert "\n# Alerts" not in text
     assert "\n## " not in text
     assert "\n### " not in text
 
