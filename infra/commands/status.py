@@ -14,7 +14,7 @@ from kafka_replication.infra.stack.session import OpenStack
 from kafka_replication.infra.stack.settings import read_settings, stack_names
 
 if TYPE_CHECKING:
-    from kafka_replication.infra.operate.status.flow_status import StatusDocument
+    from kafka_replication.infra.operate.status.document import StatusDocument
 
 
 def status(

@@ -7,7 +7,7 @@ import sys
 import time
 
 from kafka_replication.infra.operate.status.exporter import Newest
-from kafka_replication.infra.operate.status.flow_status import FlowStatus, GroupStatus
+from kafka_replication.infra.operate.status.document import FlowStatus, GroupStatus
 from tests.infra.operate.status.exported import a_document, a_lag, a_status, behind, scraped, some_groups
 
 _WORST = 20

@@ -36,7 +36,7 @@ def test_a_streams_group_continues_at_the_offset_that_a_failover_commits(
     commit_positions(writer, readers["target"], [position], lambda _: None)
     with streams_member(scene.target, APP, REMOTE.topic):
         assert readers["target"].commits([APP]) == {APP: {REMOTE: CommittedOffset(41, "clock")}}
-        monkeypatch.setattr("kafka_replication.components.clients.reader._NAMED_AT_ONCE", 1)
+        monkeypatch.setattr("kafka_replication.components.clients.groups._NAMED_AT_ONCE", 1)
         assert readers["target"].commits([APP], [REMOTE, ORDERS]) == {APP: {REMOTE: CommittedOffset(41, "clock")}}
         assert readers["target"].commits([APP], [ORDERS]) == {APP: {}}
         assert readers["target"].other_groups() == [APP]

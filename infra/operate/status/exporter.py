@@ -21,7 +21,7 @@ from kafka_replication.components.contract.problems import CannotRunError
 from kafka_replication.components.contract.published_verdict import PUBLISHED
 from kafka_replication.components.flows.resolved import ResolvedFlow
 from kafka_replication.infra.operate.status.facts import LoginFacts
-from kafka_replication.infra.operate.status.flow_status import (
+from kafka_replication.infra.operate.status.document import (
     FlowStatus,
     GroupsStatus,
     Kind,

@@ -44,13 +44,8 @@ from kafka_replication.infra.operate.status.facts import (
     Losses,
     VerdictFacts,
 )
-from kafka_replication.infra.operate.status.flow_status import (
-    LISTED,
-    FlowStatus,
-    StackStatus,
-    StatusDocument,
-    flow_status,
-)
+from kafka_replication.infra.operate.status.document import FlowStatus, StackStatus, StatusDocument
+from kafka_replication.infra.operate.status.flow_status import LISTED, flow_status
 from kafka_replication.infra.operate.status.kafka_facts import (
     group_facts,
     heartbeat_ms,

@@ -10,15 +10,15 @@ from rich.markup import escape
 from kafka_replication.components.contract.exported_series import EXPIRES_SOON_DAYS
 from kafka_replication.components.contract.report import Verdict
 from kafka_replication.components.contract.wording import number
-from kafka_replication.infra.operate.status.flow_status import (
+from kafka_replication.infra.operate.status.document import (
     ConnectorStatus,
     FlowStatus,
     GroupsStatus,
     Kind,
     StatusDocument,
     StopStatus,
-    duration,
 )
+from kafka_replication.infra.operate.status.flow_status import duration
 from kafka_replication.infra.review.reports import print_fact
 
 #: `replicate failover` commits exact positions instead, from which consumers read none again.

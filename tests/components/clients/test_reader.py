@@ -170,7 +170,7 @@ class MovedCoordinator(AdminClient):
 
 
 def test_groups_that_have_moved_to_another_broker_are_asked_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kafka_replication.components.clients.reader.AdminClient", MovedCoordinator)
+    monkeypatch.setattr("kafka_replication.components.clients.admin.AdminClient", MovedCoordinator)
     for question, answer in (
         (KafkaReader.committed, {"app": {TopicPartition("orders", 0): 7}}),
         (KafkaReader.members, {"app": 1}),

@@ -14,7 +14,7 @@ from kafka_replication.infra.deploy.engine import deployment
 from kafka_replication.infra.local.endpoints import APP
 from kafka_replication.infra.local.traffic import end_offsets
 from kafka_replication.infra.machine.waiting import NotYetError, wait_for
-from kafka_replication.infra.operate.status.flow_status import FlowStatus
+from kafka_replication.infra.operate.status.document import FlowStatus
 from kafka_replication.infra.operate.status.look import look
 from kafka_replication.infra.operate.status.text import flow_lines
 from kafka_replication.infra.stack.session import OpenStack

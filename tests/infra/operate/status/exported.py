@@ -10,7 +10,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from kafka_replication.components.contract.report import Verdict
 from kafka_replication.infra.operate.status.exporter import Newest
 from kafka_replication.infra.operate.status.facts import CertificateFacts, LoginFacts
-from kafka_replication.infra.operate.status.flow_status import (
+from kafka_replication.infra.operate.status.document import (
     ConnectorStatus,
     DeletionStatus,
     FlowStatus,

@@ -10,7 +10,7 @@ from kafka_replication.components.contract.report import Verdict
 from kafka_replication.components.render.acls import flows_without_addresses
 from kafka_replication.components.topology.parsing import parse_topology
 from kafka_replication.infra.operate.status.exporter import DriftCounts, Newest, by_flow
-from kafka_replication.infra.operate.status.flow_status import (
+from kafka_replication.infra.operate.status.document import (
     DeletionStatus,
     FlowStatus,
     GroupStatus,

@@ -31,13 +31,8 @@ from kafka_replication.infra.operate.status.facts import (
     Task,
     VerdictFacts,
 )
-from kafka_replication.infra.operate.status.flow_status import (
-    FlowStatus,
-    Kind,
-    StackStatus,
-    StatusDocument,
-    flow_status,
-)
+from kafka_replication.infra.operate.status.document import FlowStatus, Kind, StackStatus, StatusDocument
+from kafka_replication.infra.operate.status.flow_status import flow_status
 from kafka_replication.infra.operate.status.text import print_status
 from tests.builders import a_cluster, a_resolved_flow, a_topology
 from tests.infra.readmes import shown
