@@ -6,8 +6,8 @@ No cluster is asked, because a scrape never asks one. `make bench` runs it.
 import sys
 import time
 
-from kafka_replication.infra.operate.status.exporter import Newest
 from kafka_replication.infra.operate.status.document import FlowStatus, GroupStatus
+from kafka_replication.infra.operate.status.exporter import Newest
 from tests.infra.operate.status.exported import a_document, a_lag, a_status, behind, scraped, some_groups
 
 _WORST = 20

@@ -20,7 +20,6 @@ from kafka_replication.components.contract.exported_series import ExportedSeries
 from kafka_replication.components.contract.problems import CannotRunError
 from kafka_replication.components.contract.published_verdict import PUBLISHED
 from kafka_replication.components.flows.resolved import ResolvedFlow
-from kafka_replication.infra.operate.status.facts import LoginFacts
 from kafka_replication.infra.operate.status.document import (
     FlowStatus,
     GroupsStatus,
@@ -31,6 +30,7 @@ from kafka_replication.infra.operate.status.document import (
     StatusDocument,
     VerdictStatus,
 )
+from kafka_replication.infra.operate.status.facts import LoginFacts
 from kafka_replication.infra.review.comparison import Drift
 from kafka_replication.infra.review.live_comparison import compare_with_cluster
 from kafka_replication.infra.stack.session import OpenStack

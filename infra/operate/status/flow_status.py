@@ -1,10 +1,9 @@
-"""Judges a flow from its facts: the document of `replicate status`, and whether the flow could fail over now. Pure."""
+"""Judges a flow from its facts: its status, and whether it could fail over now. Pure."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from enum import StrEnum
 
-from kafka_replication.components.contract.parameters import DocumentPart, FlowParameters, Shape
+from kafka_replication.components.contract.parameters import FlowParameters
 from kafka_replication.components.contract.problems import NoAnswer
 from kafka_replication.components.contract.published_verdict import PROOF_HOURS
 from kafka_replication.components.contract.readiness import Readiness, summary
@@ -17,8 +16,8 @@ from kafka_replication.infra.operate.status.document import (
     DeletionStatus,
     FlowStatus,
     GapStatus,
-    GroupStatus,
     GroupsStatus,
+    GroupStatus,
     Kind,
     LagStatus,
     LossesStatus,
@@ -28,8 +27,7 @@ from kafka_replication.infra.operate.status.document import (
     StopStatus,
     VerdictStatus,
 )
-from kafka_replication.infra.operate.status.facts import FlowFacts, GroupFacts, Lag, LoginFacts, Losses, VerdictFacts
-
+from kafka_replication.infra.operate.status.facts import FlowFacts, GroupFacts, Lag, Losses, VerdictFacts
 
 #: How many partitions and groups are shown.
 LISTED = 5

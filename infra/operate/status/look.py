@@ -35,6 +35,7 @@ from kafka_replication.components.kafka.losses import LogMemory
 from kafka_replication.components.kafka.replication_policy import SIDES, Side
 from kafka_replication.components.render.job_parameters import connector_login, flow_parameters
 from kafka_replication.components.topology.clusters import Cluster, SecretPattern
+from kafka_replication.infra.operate.status.document import FlowStatus, StackStatus, StatusDocument
 from kafka_replication.infra.operate.status.facts import (
     CertificateFacts,
     FlowFacts,
@@ -44,7 +45,6 @@ from kafka_replication.infra.operate.status.facts import (
     Losses,
     VerdictFacts,
 )
-from kafka_replication.infra.operate.status.document import FlowStatus, StackStatus, StatusDocument
 from kafka_replication.infra.operate.status.flow_status import LISTED, flow_status
 from kafka_replication.infra.operate.status.kafka_facts import (
     group_facts,

@@ -8,8 +8,6 @@ from prometheus_client.openmetrics.exposition import generate_latest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from kafka_replication.components.contract.report import Verdict
-from kafka_replication.infra.operate.status.exporter import Newest
-from kafka_replication.infra.operate.status.facts import CertificateFacts, LoginFacts
 from kafka_replication.infra.operate.status.document import (
     ConnectorStatus,
     DeletionStatus,
@@ -26,6 +24,8 @@ from kafka_replication.infra.operate.status.document import (
     StatusDocument,
     VerdictStatus,
 )
+from kafka_replication.infra.operate.status.exporter import Newest
+from kafka_replication.infra.operate.status.facts import CertificateFacts, LoginFacts
 
 EXPIRES = "2026-04-30T03:00:00+00:00"
 NOT_ASKED = (Reason(kind=Kind.UNASKED, text="Kafka cluster useast does not answer"),)

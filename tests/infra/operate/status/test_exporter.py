@@ -9,7 +9,6 @@ from kafka_replication.components.contract.exported_series import ABOUT_FLOWS, A
 from kafka_replication.components.contract.report import Verdict
 from kafka_replication.components.render.acls import flows_without_addresses
 from kafka_replication.components.topology.parsing import parse_topology
-from kafka_replication.infra.operate.status.exporter import DriftCounts, Newest, by_flow
 from kafka_replication.infra.operate.status.document import (
     DeletionStatus,
     FlowStatus,
@@ -21,6 +20,7 @@ from kafka_replication.infra.operate.status.document import (
     StopStatus,
     VerdictStatus,
 )
+from kafka_replication.infra.operate.status.exporter import DriftCounts, Newest, by_flow
 from kafka_replication.infra.review.comparison import Drift
 from tests.builders import a_cluster, a_flow, a_topology
 from tests.infra.operate.status.exported import (

@@ -19,6 +19,7 @@ from kafka_replication.components.kafka.positions import OffsetRange, TopicParti
 from kafka_replication.components.render.acls import flows_without_addresses
 from kafka_replication.components.render.job_parameters import flow_parameters
 from kafka_replication.components.topology.parsing import parse_topology
+from kafka_replication.infra.operate.status.document import FlowStatus, Kind, StackStatus, StatusDocument
 from kafka_replication.infra.operate.status.facts import (
     CertificateFacts,
     ConnectorFacts,
@@ -31,7 +32,6 @@ from kafka_replication.infra.operate.status.facts import (
     Task,
     VerdictFacts,
 )
-from kafka_replication.infra.operate.status.document import FlowStatus, Kind, StackStatus, StatusDocument
 from kafka_replication.infra.operate.status.flow_status import flow_status
 from kafka_replication.infra.operate.status.text import print_status
 from tests.builders import a_cluster, a_resolved_flow, a_topology
