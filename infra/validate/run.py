@@ -1,4 +1,4 @@
-"""What the operator reports about connectors that cannot replicate: they have failed or have no task. Pure."""
+"""Runs the validation job for a stack, and prints what the operator reports about connectors that cannot replicate."""
 
 import json
 import os
