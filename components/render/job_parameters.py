@@ -49,11 +49,11 @@ from kafka_replication.components.kafka.replication_policy import HEARTBEATS_TOP
 from kafka_replication.components.kafka.topic_names import internal_by_ending
 from kafka_replication.components.kafka.transform_chains import Effects, Predicate, known_effects
 from kafka_replication.components.properties.definitions import Owner, definitions
-from kafka_replication.components.render.acls import Acl, flow_acls
 from kafka_replication.components.render.config_layers import values
 from kafka_replication.components.render.connections import security_protocol
 from kafka_replication.components.render.connector_config import changeable_layers, chooses_heartbeats, marker_header
 from kafka_replication.components.render.deployments import declared_connectors
+from kafka_replication.components.render.flow_acls import Acl, flow_acls
 from kafka_replication.components.topology.clusters import (
     Authentication,
     ConfigValue,

@@ -3,7 +3,13 @@
 from kafka_replication.components.flows.naming import kafka_user_password_secret_name
 from kafka_replication.components.flows.operators import CLUSTER_LABEL, Strimzi, strimzi
 from kafka_replication.components.kafka.acls import operation_title
-from kafka_replication.components.render.acls import Acl, flow_acls, flows_without_addresses, keeper_acls, merged_acls
+from kafka_replication.components.render.flow_acls import (
+    Acl,
+    flow_acls,
+    flows_without_addresses,
+    keeper_acls,
+    merged_acls,
+)
 from kafka_replication.components.render.planned_objects import Manifest, ObjectRole, PlannedObject, manifest
 from kafka_replication.components.topology.clusters import (
     Cluster,

@@ -14,12 +14,12 @@ from kafka_replication.components.flows.naming import connector_name, mirror_con
 from kafka_replication.components.flows.operators import CLUSTER_LABEL, WORKER_KINDS
 from kafka_replication.components.flows.resolved import ResolvedFlow
 from kafka_replication.components.kafka.connectors import CONNECTOR_CLASSES
-from kafka_replication.components.render.acls import flows_without_addresses
 from kafka_replication.components.render.alerts import alert_rules
 from kafka_replication.components.render.config_layers import Config, values
 from kafka_replication.components.render.connector_config import changeable_layers
 from kafka_replication.components.render.dashboard import dashboard
 from kafka_replication.components.render.deployments import Deployment, declared_connectors, deployments
+from kafka_replication.components.render.flow_acls import flows_without_addresses
 from kafka_replication.components.render.kafka_connectors import connector_roles
 from kafka_replication.components.render.metrics import LEGACY_NAMES, RECORDS_LAG, reports_both
 from kafka_replication.components.render.planned_objects import ObjectRole, PlannedObject, manifest

@@ -15,7 +15,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its stubs d
 )
 
 from kafka_replication.components.contract.problems import CannotRunError
-from kafka_replication.components.render.acls import Acl, validation_acls
+from kafka_replication.components.render.flow_acls import Acl, validation_acls
 from kafka_replication.infra.local.endpoints import ADMIN, APP, VALIDATOR, Region
 from kafka_replication.infra.machine.waiting import DeadlineError, NotYetError, wait_for
 

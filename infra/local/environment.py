@@ -12,7 +12,7 @@ from pathlib import Path
 
 from kafka_replication.components.contract.problems import CannotRunError
 from kafka_replication.components.flows.resolved import ResolvedFlow
-from kafka_replication.components.render.acls import flow_acls, keeper_acls, merged_acls
+from kafka_replication.components.render.flow_acls import flow_acls, keeper_acls, merged_acls
 from kafka_replication.components.render.planned_objects import PlannedObject
 from kafka_replication.infra.local import paths
 from kafka_replication.infra.local.endpoints import Endpoints, load_endpoints, regions_down

@@ -15,7 +15,7 @@ from kafka_replication.components.contract.parameters import ClusterParameters, 
 from kafka_replication.components.contract.problems import CannotRunError
 from kafka_replication.components.flows.resolved import ResolvedFlow
 from kafka_replication.components.kafka.replication_policy import Side
-from kafka_replication.components.render.acls import flows_without_addresses
+from kafka_replication.components.render.flow_acls import flows_without_addresses
 from kafka_replication.components.render.job_parameters import connector_login, keeper_login
 from kafka_replication.infra.kubernetes.api import KubernetesApi
 from kafka_replication.infra.operate.connectors.operator import cluster_of

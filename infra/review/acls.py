@@ -10,7 +10,7 @@ from rich.table import Table
 from kafka_replication.components.checks.kafka_users import open_grants
 from kafka_replication.components.contract.problems import Problem
 from kafka_replication.components.kafka.acls import administrator, grant_options, operation_title
-from kafka_replication.components.render.acls import (
+from kafka_replication.components.render.flow_acls import (
     Acl,
     added_acls,
     flow_acls,

@@ -13,7 +13,7 @@ from kafka_replication.components.contract.parameters import CredentialReference
 from kafka_replication.components.contract.problems import CannotRunError, Problem, raise_errors
 from kafka_replication.components.flows.resolved import ResolvedFlow, resolve_flows
 from kafka_replication.components.properties.definitions import nearest
-from kafka_replication.components.render.acls import flows_without_addresses
+from kafka_replication.components.render.flow_acls import flows_without_addresses
 from kafka_replication.components.render.job_parameters import flow_parameters
 from kafka_replication.infra.stack.environment import StackEnvironment, stack_environment
 from kafka_replication.infra.stack.settings import StackSettings

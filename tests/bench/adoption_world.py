@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 from confluent_kafka import Consumer, TopicPartition
 
-from kafka_replication.components.render.acls import flow_acls
+from kafka_replication.components.render.flow_acls import flow_acls
 from kafka_replication.infra.kubernetes.api import KubernetesApi, Object, reference
 from kafka_replication.infra.local.acls import apply_acls
 from kafka_replication.infra.local.endpoints import ADMIN, Endpoints

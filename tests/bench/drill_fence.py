@@ -2,7 +2,7 @@
 
 from kafka_replication.components.contract.problems import CannotRunError
 from kafka_replication.components.kafka.acls import CLUSTER_NAME
-from kafka_replication.components.render.acls import Acl
+from kafka_replication.components.render.flow_acls import Acl
 from kafka_replication.infra.local.acls import apply_acls
 from tests.bench.drill_commands import Drills
 from tests.bench.drill_counting import everything, stand, synced

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kafka_replication.components.render.acls import Acl
+from kafka_replication.components.render.flow_acls import Acl
 from kafka_replication.infra.local.acls import apply_acls
 from kafka_replication.infra.local.endpoints import Endpoints
 from kafka_replication.infra.local.traffic import create_topics

@@ -19,7 +19,7 @@ from kafka_replication.components.clients.errors import ClusterError
 from kafka_replication.components.clients.reader import KafkaReader
 from kafka_replication.components.contract.parameters import FlowParameters
 from kafka_replication.components.kafka.acls import administrator
-from kafka_replication.components.render.acls import Acl
+from kafka_replication.components.render.flow_acls import Acl
 from kafka_replication.infra.local.acls import apply_acls
 from kafka_replication.infra.local.endpoints import ADMIN, VALIDATOR, Endpoints, Region
 from kafka_replication.infra.local.traffic import create_topics

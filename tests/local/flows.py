@@ -14,7 +14,7 @@ from kubernetes import client, config
 from kafka_replication.components.contract.parameters import Parameters
 from kafka_replication.components.contract.report import CheckOutcome, FlowOutcome
 from kafka_replication.components.flows.resolved import ResolvedFlow
-from kafka_replication.components.render.acls import Acl, flow_acls
+from kafka_replication.components.render.flow_acls import Acl, flow_acls
 from kafka_replication.infra.deploy.engine import deployment
 from kafka_replication.infra.local.acls import apply_acls
 from kafka_replication.infra.local.endpoints import Endpoints

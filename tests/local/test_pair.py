@@ -15,7 +15,7 @@ import yaml
 from kafka_replication.components import checks
 from kafka_replication.components.contract.problems import ReplicationError
 from kafka_replication.components.contract.report import Verdict
-from kafka_replication.components.render.acls import Acl
+from kafka_replication.components.render.flow_acls import Acl
 from kafka_replication.infra.local.acls import apply_acls
 from kafka_replication.infra.local.endpoints import Endpoints
 from kafka_replication.infra.local.parts import operator as operator_part

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from kafka_replication.components.contract.problems import ReplicationError
 from kafka_replication.components.flows.resolved import model_digest
-from kafka_replication.components.render.acls import Acl
+from kafka_replication.components.render.flow_acls import Acl
 from kafka_replication.infra.deploy.engine import deployment
 from kafka_replication.infra.deploy.engine.stack import open_stack
 from kafka_replication.infra.deploy.promotion.rule.evidence import StackCluster

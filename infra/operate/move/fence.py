@@ -30,7 +30,7 @@ from kafka_replication.components.kafka.acls import (
 )
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
 from kafka_replication.components.kafka.replication_policy import Side
-from kafka_replication.components.render.acls import flows_without_addresses
+from kafka_replication.components.render.flow_acls import flows_without_addresses
 from kafka_replication.components.render.job_parameters import flow_parameters
 from kafka_replication.components.topology.clusters import kafka_principal
 from kafka_replication.infra.machine.waiting import NotYetError, wait_for

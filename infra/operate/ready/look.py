@@ -10,7 +10,7 @@ from kafka_replication.components.contract.readiness import Judgement, Quotas, j
 from kafka_replication.components.flows.operators import strimzi
 from kafka_replication.components.kafka.acls import CLUSTER_NAME, EVERYONE, grant_options
 from kafka_replication.components.kafka.replication_policy import SIDES, Side
-from kafka_replication.components.render.acls import Acl
+from kafka_replication.components.render.flow_acls import Acl
 from kafka_replication.components.render.kafka_users import acl_rule
 from kafka_replication.components.topology.clusters import kafka_principal
 from kafka_replication.infra.operate.flow_access import FlowAccess

@@ -15,7 +15,7 @@ from kafka_replication.components.contract.published_verdict import PROOF_HOURS
 from kafka_replication.components.flows.naming import keeper_secret_name, validation_secret_name
 from kafka_replication.components.flows.resolved import ResolvedFlow, config_values
 from kafka_replication.components.kafka.replication_policy import SIDES, Side
-from kafka_replication.components.render.acls import flows_without_addresses
+from kafka_replication.components.render.flow_acls import flows_without_addresses
 from kafka_replication.components.render.heartbeat_workers import heartbeat_workers
 from kafka_replication.components.render.job_parameters import flow_parameters
 from kafka_replication.components.topology import clusters

@@ -5,7 +5,7 @@ import pytest
 from kafka_replication.components.flows.expansion import expand
 from kafka_replication.components.flows.heartbeats import MOST_NAMES, heartbeat_topics
 from kafka_replication.components.flows.resolved import resolve_flows
-from kafka_replication.components.render.acls import flow_acls
+from kafka_replication.components.render.flow_acls import flow_acls
 from kafka_replication.components.topology.model import Topology
 from kafka_replication.components.topology.parsing import parse_topology
 from tests.builders import a_cluster, a_flow, a_topology

@@ -7,8 +7,8 @@ import yaml
 
 from kafka_replication.components.checks import check_topology
 from kafka_replication.components.flows.resolved import ResolvedFlow, flow_digest, resolve_flows
-from kafka_replication.components.render.acls import flow_acls
 from kafka_replication.components.render.deployments import deployments, flow_objects
+from kafka_replication.components.render.flow_acls import flow_acls
 from kafka_replication.components.render.heartbeat_workers import heartbeat_workers
 from kafka_replication.components.render.job_parameters import flow_parameters
 from kafka_replication.components.topology.parsing import parse_topology

@@ -7,7 +7,7 @@ import pytest
 
 from kafka_replication import KafkaUsers, KafkaUsersArgs, ReplicationError, Topology
 from kafka_replication.components.checks import check_topology
-from kafka_replication.components.render.acls import flow_acls
+from kafka_replication.components.render.flow_acls import flow_acls
 from kafka_replication.components.render.kafka_users import kafka_user_objects
 from kafka_replication.components.render.planned_objects import PlannedObject
 from kafka_replication.components.topology.parsing import parse_topology

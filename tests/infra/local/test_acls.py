@@ -10,7 +10,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its stubs d
     ResourceType,
 )
 
-from kafka_replication.components.render.acls import Acl
+from kafka_replication.components.render.flow_acls import Acl
 from kafka_replication.infra.local.acls import bindings, standing_acls
 
 

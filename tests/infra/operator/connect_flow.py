@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from kafka_replication.components.render.acls import Acl
+from kafka_replication.components.render.flow_acls import Acl
 from kafka_replication.infra.kubernetes.api import Object, Reference
 from kafka_replication.infra.local.parts.processes import ProcessRecord
 from kafka_replication.infra.machine.waiting import NotYetError, wait_for

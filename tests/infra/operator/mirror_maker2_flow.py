@@ -10,7 +10,7 @@ import httpx
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic  # type: ignore[attr-defined]  # not re-exported
 
-from kafka_replication.components.render.acls import Acl
+from kafka_replication.components.render.flow_acls import Acl
 from kafka_replication.infra.kubernetes.api import Object, Reference
 from kafka_replication.infra.local import paths
 from kafka_replication.infra.machine.waiting import NotYetError, wait_for

@@ -7,7 +7,7 @@ operators before 0.46.
 from collections.abc import Iterable
 from typing import Any
 
-from kafka_replication.components.render.acls import Acl
+from kafka_replication.components.render.flow_acls import Acl
 from tests.infra.operator.connect_flow import CONNECT, CONNECTOR, HEARTBEATS, NAMESPACE, ConnectFlow
 from tests.infra.operator.workspace import scram_login
 

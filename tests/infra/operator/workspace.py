@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from kafka_replication.components.render.acls import Acl
+from kafka_replication.components.render.flow_acls import Acl
 from kafka_replication.infra.kubernetes.api import KubernetesApi, Object, Reference
 from kafka_replication.infra.local.acls import apply_acls
 from kafka_replication.infra.local.endpoints import Endpoints, Region

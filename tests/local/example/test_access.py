@@ -23,7 +23,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its stubs d
 from kafka_replication.components.contract.parameters import FlowParameters, Parameters
 from kafka_replication.components.contract.report import CheckName, CheckOutcome, FindingSeverity, FlowOutcome, Verdict
 from kafka_replication.components.kafka.acls import CLUSTER_NAME
-from kafka_replication.components.render.acls import Acl, flow_acls, merged_acls
+from kafka_replication.components.render.flow_acls import Acl, flow_acls, merged_acls
 from kafka_replication.infra.local.acls import apply_acls, bindings
 from kafka_replication.infra.local.endpoints import ADMIN, MIRROR, VALIDATOR, Region
 from kafka_replication.infra.local.traffic import create_topics, end_offsets, produce

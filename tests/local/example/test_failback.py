@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kafka_replication.components.render.acls import Acl
+from kafka_replication.components.render.flow_acls import Acl
 from kafka_replication.infra.local.acls import apply_acls
 from kafka_replication.infra.local.traffic import create_topics, produce
 from kafka_replication.infra.machine.waiting import wait_for

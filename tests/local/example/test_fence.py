@@ -9,7 +9,7 @@ from confluent_kafka import Producer
 
 from kafka_replication.components.contract.problems import CannotRunError
 from kafka_replication.components.kafka.acls import CLUSTER_NAME
-from kafka_replication.components.render.acls import Acl
+from kafka_replication.components.render.flow_acls import Acl
 from kafka_replication.infra.local.acls import apply_acls, bindings
 from kafka_replication.infra.local.endpoints import ADMIN, Region
 from kafka_replication.infra.local.traffic import create_topics, produce

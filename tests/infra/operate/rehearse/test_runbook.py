@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from kafka_replication.components.contract.problems import CannotRunError
-from kafka_replication.components.render.acls import flows_without_addresses
+from kafka_replication.components.render.flow_acls import flows_without_addresses
 from kafka_replication.infra.commands.app import app
 from kafka_replication.infra.operate.rehearse.drill_record import (
     DrillRecord,

@@ -7,7 +7,7 @@ import pytest
 from kafka_replication.components.changes.effect import Impact
 from kafka_replication.components.contract.exported_series import ABOUT_FLOWS, ALIVE, FLOW_LABELS, LOOK_TIME, READY
 from kafka_replication.components.contract.report import Verdict
-from kafka_replication.components.render.acls import flows_without_addresses
+from kafka_replication.components.render.flow_acls import flows_without_addresses
 from kafka_replication.components.topology.parsing import parse_topology
 from kafka_replication.infra.operate.status.document import (
     DeletionStatus,

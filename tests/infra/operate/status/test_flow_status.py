@@ -16,7 +16,7 @@ from kafka_replication.components.contract.temporary_states import TemporaryStat
 from kafka_replication.components.kafka.connectors import Failure
 from kafka_replication.components.kafka.losses import Deletion, Gap, Replaced, Stop
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
-from kafka_replication.components.render.acls import flows_without_addresses
+from kafka_replication.components.render.flow_acls import flows_without_addresses
 from kafka_replication.components.render.job_parameters import flow_parameters
 from kafka_replication.components.topology.parsing import parse_topology
 from kafka_replication.infra.operate.status.document import FlowStatus, Kind, StackStatus, StatusDocument

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kafka_replication.components.flows.resolved import ResolvedFlow, resolve_flows
-from kafka_replication.components.render.acls import Acl, flow_acls, keeper_acls, merged_acls, user_acls
+from kafka_replication.components.render.flow_acls import Acl, flow_acls, keeper_acls, merged_acls, user_acls
 from kafka_replication.components.topology.parsing import parse_topology
 from tests.builders import a_cluster, a_resolved_flow, a_topology
 
