@@ -17,7 +17,6 @@ from kafka_replication.components.kafka.acls import (
     grant_options,
     operation_title,
     shell_variable,
-    without_fences,
 )
 from kafka_replication.components.kafka.application_access import (
     Authorizer,
@@ -29,6 +28,7 @@ from kafka_replication.components.kafka.application_access import (
 from kafka_replication.components.kafka.name_prefixes import beginnings_of_entry
 from kafka_replication.components.kafka.replication_policy import SIDES, Side
 from kafka_replication.components.kafka.topic_sync import TopicSetting, unlike_settings
+from kafka_replication.components.kafka.write_fence import without_fences
 
 #: Quotas by what they limit, as kafka-configs.sh names it.
 Quotas = Mapping[str, Mapping[str, float]]

@@ -1,10 +1,6 @@
-"""How Kafka's authorizer applies ACLs: which imply others, which of the required access a user lacks, and the ACLs of a
-write fence. Source: StandardAuthorizerData (implied operations, wildcards, prefixes; a denial outranks every grant).
-
-A fence denies all writes to topics, and can be told from ACLs that somebody else made: entry denial has a second ACL
-beside it, for a principal that no client can have and whose name says who made the denial. Its type is not `User`,
-because Strimzi's User Operator deletes ACLs of users that it does not know. It leaves those of other types and of
-`User:*` alone. Source: io.strimzi.operator.user.operator.SimpleAclOperator.
+"""How Kafka's authorizer applies ACLs: which imply others, and which of the required access a user lacks. Also the
+options with which Kafka's tools grant it. Source: StandardAuthorizerData (implied operations, wildcards, prefixes; a
+denial outranks every grant).
 """
 
 import re
@@ -202,71 +198,9 @@ def _covered(entries: Iterable[AclEntry], need: Need) -> bool:
     return any((entry.pattern.lower(), entry.name) in covering for entry in entries)
 
 
-_MARK = "Fence:"
-
-
-def missing_marks(topics: Iterable[str], owner: str, entries: Collection[AclEntry]) -> list[AclEntry]:
-    """Return the marks to write before the denials. A topic that somebody else has denied gets none, and keeps its
-    denial.
-    """
-    denied = {entry.name for entry in entries if entry == _denial(entry.name)}
-    marked = {entry.name for entry in entries if _is_mark(entry)}
-    wanted = [_mark(topic, owner) for topic in topics if topic in marked or topic not in denied]
-    return [entry for entry in wanted if entry not in entries]
-
-
-def missing_denials(topics: Iterable[str], entries: Collection[AclEntry]) -> list[AclEntry]:
-    """Return the denials to write once their marks are there."""
-    return [denial for topic in topics if (denial := _denial(topic)) not in entries]
-
-
-def denials_to_lift(owner: str, entries: Collection[AclEntry]) -> list[AclEntry]:
-    """Return the denials to delete before their marks: those that only this owner has marked."""
-    others = {entry.name for entry in entries if _is_mark(entry) and entry.principal != _MARK + owner}
-    denials = [_denial(topic) for topic in marked_topics(owner, entries) if topic not in others]
-    return [denial for denial in denials if denial in entries]
-
-
-def marks_to_lift(owner: str, entries: Iterable[AclEntry]) -> list[AclEntry]:
-    """Return the marks to delete after the denials."""
-    return [_mark(topic, owner) for topic in marked_topics(owner, entries)]
-
-
-def marked_topics(owner: str, entries: Iterable[AclEntry]) -> list[str]:
-    """Return the topics that this owner has fenced, or began to fence."""
-    return sorted({entry.name for entry in entries if _is_mark(entry) and entry.principal == _MARK + owner})
-
-
-def owners(topics: Collection[str], entries: Iterable[AclEntry]) -> list[str]:
-    """Return all owners of fences on these topics."""
-    marks = (entry for entry in entries if _is_mark(entry) and entry.name in topics)
-    return sorted({mark.principal.removeprefix(_MARK) for mark in marks})
-
-
-def without_fences(entries: Iterable[AclEntry]) -> list[AclEntry]:
-    """Return the ACLs as they are once every fence is lifted."""
-    known = list(entries)
-    marked = {entry.name for entry in known if _is_mark(entry)}
-    return [
-        entry for entry in known if not _is_mark(entry) and not (entry.name in marked and entry == _denial(entry.name))
-    ]
-
-
 def without_grant(topics: Iterable[str], entries: Collection[AclEntry]) -> list[str]:
     """Return the topics for which no ACL allows anything. If the brokers open resources without ACLs to everyone, the
     first ACL of such a topic also closes it to its readers. Source: `allow.everyone.if.no.acl.found`.
     """
     granted = {(entry.pattern.lower(), entry.name) for entry in entries if entry.permission == "ALLOW"}
     return [topic for topic in topics if granted.isdisjoint({("literal", topic), *wider_resources("literal", topic)})]
-
-
-def _denial(topic: str) -> AclEntry:
-    return AclEntry(EVERYONE, "TOPIC", "LITERAL", topic, "WRITE", "DENY")
-
-
-def _mark(topic: str, owner: str) -> AclEntry:
-    return _denial(topic)._replace(principal=_MARK + owner)
-
-
-def _is_mark(entry: AclEntry) -> bool:
-    return entry.principal.startswith(_MARK)

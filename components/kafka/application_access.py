@@ -8,8 +8,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from kafka_replication.components.kafka.acls import EVERY_NAME, EVERYONE, AclEntry, implying, without_fences
+from kafka_replication.components.kafka.acls import EVERY_NAME, EVERYONE, AclEntry, implying
 from kafka_replication.components.kafka.name_prefixes import Beginning
+from kafka_replication.components.kafka.write_fence import without_fences
 
 #: What an ACL for `All` allows, by type of resource. Source: AclEntry.supportedOperations.
 _OPERATIONS = {

@@ -19,17 +19,19 @@ from kafka_replication.components.flows.resolved import ResolvedFlow
 from kafka_replication.components.kafka.acls import (
     CLUSTER_NAME,
     AclEntry,
-    denials_to_lift,
     grant_options,
+    without_grant,
+)
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.components.kafka.replication_policy import Side
+from kafka_replication.components.kafka.write_fence import (
+    denials_to_lift,
     marked_topics,
     marks_to_lift,
     missing_denials,
     missing_marks,
     owners,
-    without_grant,
 )
-from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
-from kafka_replication.components.kafka.replication_policy import Side
 from kafka_replication.components.render.flow_acls import flows_without_addresses
 from kafka_replication.components.render.job_parameters import flow_parameters
 from kafka_replication.components.topology.clusters import kafka_principal
