@@ -21,7 +21,7 @@ from kafka_replication.infra.operate.status import kafka_facts
 from kafka_replication.spark.checks import connector_progress
 from kafka_replication.spark.checks.offsets import readings
 from kafka_replication.spark.checks.offsets.checkpoints import Patience, position_findings
-from kafka_replication.spark.checks.offsets.translation import (
+from kafka_replication.spark.checks.offsets.position_proof import (
     Candidates,
     Position,
     RecordDigest,

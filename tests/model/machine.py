@@ -20,7 +20,7 @@ from kafka_replication.components.contract.report import FindingSeverity
 from kafka_replication.components.kafka.positions import OffsetRange
 from kafka_replication.spark.checks.offsets.checkpoints import Patience, position_findings
 from kafka_replication.spark.checks.offsets.next_records import NextOffsets, Unproven, places_on_target, proof_by_next
-from kafka_replication.spark.checks.offsets.translation import (
+from kafka_replication.spark.checks.offsets.position_proof import (
     TARGET_REACH,
     Around,
     Candidates,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from kafka_replication.components.kafka.mirror_records import Checkpoint, OffsetSync
 from kafka_replication.components.kafka.offset_syncs import SyncHistory
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
-from kafka_replication.spark.checks.offsets.translation import Position, RecordDigest
+from kafka_replication.spark.checks.offsets.position_proof import Position, RecordDigest
 from tests.model.offset_sync_store import TOO_OLD, OffsetSyncStore
 
 ORDERS = TopicPartition("orders", 0)

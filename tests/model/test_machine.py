@@ -8,7 +8,7 @@ import pytest
 
 from kafka_replication.components.kafka.offset_syncs import SyncHistory
 from kafka_replication.spark.checks.offsets import next_records, translation
-from kafka_replication.spark.checks.offsets.translation import Candidates
+from kafka_replication.spark.checks.offsets.position_proof import Candidates
 from tests.model import machine
 from tests.model.machine import UNTIL_FOUND, Offsets, run
 

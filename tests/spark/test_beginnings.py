@@ -9,7 +9,7 @@ from kafka_replication.components.kafka.mirror_records import OffsetSync
 from kafka_replication.components.kafka.offset_syncs import SyncHistory
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
 from kafka_replication.spark.checks.offsets.checkpoints import Patience, position_findings
-from kafka_replication.spark.checks.offsets.translation import Position
+from kafka_replication.spark.checks.offsets.position_proof import Position
 from kafka_replication.spark.checks.parity.causes import arrived, known_starts, owed_ends, without_start
 from kafka_replication.spark.checks.parity.differences import Difference, Sides
 from kafka_replication.spark.checks.parity.findings import final_partitions, parity_findings, totals

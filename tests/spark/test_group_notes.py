@@ -6,7 +6,7 @@ from kafka_replication.components.contract.report import FindingSeverity
 from kafka_replication.components.kafka.mirror_records import Checkpoint, latest_checkpoints
 from kafka_replication.components.kafka.positions import TopicPartition
 from kafka_replication.spark.checks.offsets.check import no_checkpoints, unjudged_records, without_copies
-from kafka_replication.spark.checks.offsets.translation import Position
+from kafka_replication.spark.checks.offsets.position_proof import Position
 from tests.spark.documents import a_flow, a_pair
 from tests.spark.forging import written
 

@@ -4,7 +4,7 @@ import pytest
 
 from kafka_replication.components.kafka.mirror_records import Checkpoint
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
-from kafka_replication.spark.checks.offsets.translation import (
+from kafka_replication.spark.checks.offsets.position_proof import (
     Around,
     Candidates,
     Position,

@@ -12,7 +12,12 @@ from kafka_replication.components.kafka.offset_syncs import SourceGuess
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
 from kafka_replication.spark.checks.offsets.nearby import next_offsets
 from kafka_replication.spark.checks.offsets.next_records import NextOffsets, Unproven, places_on_target, proof_by_next
-from kafka_replication.spark.checks.offsets.translation import Position, PositionProof, RecordDigest, TranslatedRecord
+from kafka_replication.spark.checks.offsets.position_proof import (
+    Position,
+    PositionProof,
+    RecordDigest,
+    TranslatedRecord,
+)
 from kafka_replication.spark.read.flows import FlowCluster
 
 

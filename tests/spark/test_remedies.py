@@ -11,7 +11,7 @@ from kafka_replication.components.kafka.mirror_records import Checkpoint, Offset
 from kafka_replication.components.kafka.offset_syncs import SyncHistory
 from kafka_replication.components.kafka.positions import TopicPartition
 from kafka_replication.spark.checks.offsets.checkpoints import Patience, position_findings
-from kafka_replication.spark.checks.offsets.translation import Position
+from kafka_replication.spark.checks.offsets.position_proof import Position
 from kafka_replication.spark.report.remedies import REMEDIES, with_remedies
 from tests.repository import ROOT
 from tests.spark.documents import a_flow

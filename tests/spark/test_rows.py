@@ -3,7 +3,7 @@
 from kafka_replication.components.contract.report import ROWS, CheckOutcome, error, note
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
 from kafka_replication.spark.checks.offsets.check import group_rows
-from kafka_replication.spark.checks.offsets.translation import Position, PositionProof
+from kafka_replication.spark.checks.offsets.position_proof import Position, PositionProof
 from kafka_replication.spark.checks.parity.differences import Difference
 from kafka_replication.spark.checks.parity.findings import PartitionRecords, final_partitions, topic_rows
 from kafka_replication.spark.checks.parity.first_pass import FirstPass

@@ -17,7 +17,7 @@ from kafka_replication.spark.checks.offsets.checkpoints import (
     position_findings,
     without_source_offset,
 )
-from kafka_replication.spark.checks.offsets.translation import Position, PositionProof
+from kafka_replication.spark.checks.offsets.position_proof import Position, PositionProof
 from tests.spark.documents import a_flow
 
 ORDERS = TopicPartition("orders", 0)

@@ -7,7 +7,7 @@ import pytest
 from kafka_replication.components.kafka.mirror_records import OffsetSync
 from kafka_replication.components.kafka.offset_syncs import SyncHistory
 from kafka_replication.components.kafka.positions import OffsetRange
-from kafka_replication.spark.checks.offsets.translation import RecordDigest
+from kafka_replication.spark.checks.offsets.position_proof import RecordDigest
 from kafka_replication.spark.checks.parity import meanings
 from kafka_replication.spark.checks.parity.quick import NewestRecords, missing_or_reordered
 

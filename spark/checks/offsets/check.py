@@ -51,8 +51,8 @@ from kafka_replication.spark.checks.offsets.checkpoints import (
     without_source_offset,
 )
 from kafka_replication.spark.checks.offsets.group_types import not_translated, other_groups
+from kafka_replication.spark.checks.offsets.position_proof import Position, PositionProof
 from kafka_replication.spark.checks.offsets.readings import CheckpointsRead, SyncsRead, read_checkpoints, read_syncs
-from kafka_replication.spark.checks.offsets.translation import Position, PositionProof
 from kafka_replication.spark.checks.parity.check import times_not_compared
 from kafka_replication.spark.checks.parity.findings import Rows
 from kafka_replication.spark.read.flows import OpenFlow

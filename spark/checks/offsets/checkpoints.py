@@ -14,7 +14,7 @@ from kafka_replication.components.contract.wording import numbered
 from kafka_replication.components.kafka.mirror_records import Checkpoint
 from kafka_replication.components.kafka.offset_syncs import SyncHistory
 from kafka_replication.components.kafka.positions import TopicPartition
-from kafka_replication.spark.checks.offsets.translation import Position, PositionProof
+from kafka_replication.spark.checks.offsets.position_proof import Position, PositionProof
 
 BEFORE_START = "group-before-the-start"
 PAST_TRANSLATION = "group-past-translation"

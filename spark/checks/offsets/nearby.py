@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
 from kafka_replication.components.kafka.record_identity import NO_TIMESTAMP, identity
-from kafka_replication.spark.checks.offsets.translation import Position, RecordDigest
+from kafka_replication.spark.checks.offsets.position_proof import Position, RecordDigest
 from kafka_replication.spark.read.digests import COMPARED, SOURCE, TARGET, compared_headers, crosses, role_of
 from kafka_replication.spark.read.flows import FlowCluster, OpenFlow
 

@@ -13,7 +13,7 @@ from kafka_replication.components.kafka.offset_syncs import SourceGuess
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
 from kafka_replication.components.kafka.record_identity import NO_TIMESTAMP
 from kafka_replication.spark.checks.offsets.nearby import next_offsets, offsets_by_time, records_near
-from kafka_replication.spark.checks.offsets.translation import (
+from kafka_replication.spark.checks.offsets.position_proof import (
     SOURCE_REACH,
     TARGET_REACH,
     Candidates,

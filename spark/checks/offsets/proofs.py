@@ -1,6 +1,6 @@
 """Reads the records that prove or disprove checkpoints: a small range on each side for each position. It reads more
 only if a translated offset points to an aborted record, or to one that the source has compacted or removed.
-`translation` decides from these records whether a position is proven.
+`position_proof` decides from these records whether a position is proven.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from kafka_replication.components.kafka.offset_syncs import SourceGuess, SyncHis
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
 from kafka_replication.spark.checks.offsets.nearby import next_offsets, offsets_by_time, records_near
 from kafka_replication.spark.checks.offsets.next_records import Unproven, proofs_by_next, with_next_offsets
-from kafka_replication.spark.checks.offsets.translation import (
+from kafka_replication.spark.checks.offsets.position_proof import (
     SOURCE_REACH,
     TARGET_REACH,
     Around,

@@ -19,7 +19,7 @@ from kafka_replication.components.kafka.positions import OffsetRange, TopicParti
 from kafka_replication.components.kafka.record_identity import NO_TIMESTAMP
 from kafka_replication.spark.checks import division
 from kafka_replication.spark.checks.offsets.nearby import records_near
-from kafka_replication.spark.checks.offsets.translation import RecordDigest
+from kafka_replication.spark.checks.offsets.position_proof import RecordDigest
 from kafka_replication.spark.checks.parity import meanings
 from kafka_replication.spark.checks.parity.check import times_not_compared
 from kafka_replication.spark.checks.parity.findings import PartitionRecords, topic_rows

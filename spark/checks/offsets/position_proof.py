@@ -1,4 +1,4 @@
-"""What a translated consumer offset means, judged from records that were read. Pure.
+"""When a group's translated position is proven: the rule, applied to records that `proofs` has read. Pure.
 
 A *position* is one (group, topic, partition) with a committed offset on the source. Its checkpoint says that a consumer
 at offset `committed` on the source may continue at `downstream` on the target.

@@ -5,7 +5,7 @@ import pytest
 from kafka_replication.components.kafka.mirror_records import Checkpoint, OffsetSync
 from kafka_replication.components.kafka.offset_syncs import SourceGuess, SyncHistory
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
-from kafka_replication.spark.checks.offsets.translation import (
+from kafka_replication.spark.checks.offsets.position_proof import (
     Candidates,
     Position,
     PositionProof,
