@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from kafka_replication.components.kafka.offset_syncs import SyncHistory
-from kafka_replication.spark.checks.offsets import next_records, translation
+from kafka_replication.spark.checks.offsets import next_records, position_proof
 from kafka_replication.spark.checks.offsets.position_proof import Candidates
 from tests.model import machine
 from tests.model.machine import UNTIL_FOUND, Offsets, run
 
 RUNS = 200
 
-_standing_at, _prove, _compacted_at = translation._proof_at, translation.prove, translation.proof_at
+_standing_at, _prove, _compacted_at = position_proof._proof_at, position_proof.prove, position_proof.proof_at
 _by_next, _owed = next_records.proof_by_next, SyncHistory.owed
 
 
@@ -60,21 +60,21 @@ def the_next_record_may_be_anywhere(unproven: Any, unread: Any, on_target: Any) 
 
 
 BUGS: dict[str, tuple[object, str, Callable[..., Any]]] = {
-    "a record may be skipped": (translation, "_proof_at", one_more_may_be_skipped),
+    "a record may be skipped": (position_proof, "_proof_at", one_more_may_be_skipped),
     "no record ever stands between two offsets": (Candidates, "between", lambda *_: 0),
     "a checkpoint must be one offset further than the latest sync gives": (
         SyncHistory,
         "owed",
         one_offset_too_many_is_owed,
     ),
-    "retention on the source excuses every skip": (translation, "_proof_at", retention_removed_what_is_unread),
+    "retention on the source excuses every skip": (position_proof, "_proof_at", retention_removed_what_is_unread),
     "compaction explains every skip": (machine, "proof_at", compaction_explains_every_skip),
     "beside compacted records, the next one may be anywhere": (
         machine,
         "proof_by_next",
         the_next_record_may_be_anywhere,
     ),
-    "one of several equal records is enough": (translation, "prove", one_of_several_equal_records_is_enough),
+    "one of several equal records is enough": (position_proof, "prove", one_of_several_equal_records_is_enough),
     "an expired record is enough, wherever the next one is": (machine, "proof_by_next", expiry_is_a_proof),
 }
 
