@@ -28,7 +28,7 @@ from kafka_replication.spark.checks.parity.check import check_parity
 from kafka_replication.spark.checks.parity.comparison import RecordComparison, compared
 from kafka_replication.spark.checks.parity.evidence import Earlier, topics_now, why_not_flow
 from kafka_replication.spark.checks.parity.first_pass import FirstPass, read_first_pass
-from kafka_replication.spark.checks.parity.quick import Ends, check_newest, read_ends
+from kafka_replication.spark.checks.parity.quick import BothLogs, check_newest, read_logs
 from kafka_replication.spark.checks.retention import check_retention
 from kafka_replication.spark.checks.topics import (
     known_ids,
@@ -61,9 +61,9 @@ class SharedReadings:
         return self.syncs_read.histories
 
     @cached_property
-    def ends(self) -> Ends:
-        """Both sides' logs, for a quick validation."""
-        return read_ends(self.without_loops, self.catch_up_seconds, self.syncs)
+    def logs(self) -> BothLogs:
+        """Return both sides' logs, for a quick validation."""
+        return read_logs(self.without_loops, self.catch_up_seconds, self.syncs)
 
     @cached_property
     def before(self) -> Before:
@@ -88,12 +88,12 @@ class SharedReadings:
         """
         if self.depth is not Depth.INCREMENTAL:
             return self.depth
-        looked = self._first_pass
-        return Depth.INCREMENTAL if isinstance(looked, FirstPass) and looked.proven else Depth.FULL
+        first_pass = self._first_pass
+        return Depth.INCREMENTAL if isinstance(first_pass, FirstPass) and first_pass.proven else Depth.FULL
 
     @property
     def first_pass(self) -> FirstPass:
-        """Counts and digests of both sides; raises the error that prevented the reading, without trying a second
+        """Return counts and digests of both sides. Raises the error that prevented the reading, without trying a second
         time.
         """
         if isinstance(self._first_pass, CannotRunError | ClusterError):
@@ -169,7 +169,7 @@ def _check_heartbeats(read: SharedReadings) -> CheckOutcome:
 def _check_parity(read: SharedReadings) -> CheckOutcome:
     flow = read.without_loops
     if read.depth is Depth.QUICK:
-        outcome = check_newest(flow, read.ends, read.catch_up_seconds, read.syncs, len(read.rings))
+        outcome = check_newest(flow, read.logs, read.catch_up_seconds, read.syncs, len(read.rings))
     else:
         outcome = check_parity(flow, read.first_pass, read.comparison, read.loops, read.earlier.now)
     before = read.before.topic_ids
@@ -194,7 +194,7 @@ def _check_retention(read: SharedReadings) -> CheckOutcome:
     those were read would hide the gap in front of it.
     """
     flow, quick = read.without_loops, read.depth is Depth.QUICK
-    logs = read.ends if quick else read.first_pass
+    logs = read.logs if quick else read.first_pass
     removed = any(log.start for log in logs.source_logs.values())
     syncs = read_syncs(flow, read.syncs_read).histories if removed else read.syncs
     outcome = check_retention(flow, logs, syncs, None if quick else read.comparison)

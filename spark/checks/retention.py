@@ -41,7 +41,7 @@ from kafka_replication.spark.checks.parity import meanings
 from kafka_replication.spark.checks.parity.comparison import RecordComparison
 from kafka_replication.spark.checks.parity.differences import SURPLUS, Difference, meaning
 from kafka_replication.spark.checks.parity.first_pass import FirstPass, logs_on_target
-from kafka_replication.spark.checks.parity.quick import Ends
+from kafka_replication.spark.checks.parity.quick import BothLogs
 from kafka_replication.spark.read import frames
 from kafka_replication.spark.read.flows import OpenFlow
 from kafka_replication.spark.read.frames import frame_of
@@ -263,7 +263,7 @@ def _unseen(copies: CopyCounts, gaps: Sequence[tuple[OffsetSync, OffsetSync]]) -
 
 def check_retention(
     flow: OpenFlow,
-    logs: FirstPass | Ends,
+    logs: FirstPass | BothLogs,
     syncs: Mapping[TopicPartition, SyncHistory],
     comparison: RecordComparison | None = None,
 ) -> CheckOutcome:

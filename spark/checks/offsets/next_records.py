@@ -38,14 +38,14 @@ class NextOffsets(NamedTuple):
 class Unproven:
     """A position that the record at its translated offset does not prove, and both logs.
 
-    `guess` is where that record, `landed`, was on the source. `next` is known if the topic is compacted.
+    `guess` is where that record, `translated`, was on the source. `next` is known if the topic is compacted.
     """
 
     position: Position
     proof: PositionProof
     source_log: OffsetRange
     target_log: OffsetRange
-    landed: TranslatedRecord | None = None
+    translated: TranslatedRecord | None = None
     guess: SourceGuess | None = None
     next: NextOffsets | None = None
 
@@ -95,19 +95,19 @@ def _proven(unproven: Unproven, place: int) -> PositionProof:
     begin, source_offset = unproven.downstream, unproven.position.committed
     if unproven.next is not None:
         begin = min(unproven.next.on_target, place)
-    elif unproven.guess is not None and unproven.landed is not None:
-        source_offset = unproven.guess.offset + unproven.landed.after
+    elif unproven.guess is not None and unproven.translated is not None:
+        source_offset = unproven.guess.offset + unproven.translated.after
     since = min(unproven.position.committed, unproven.source_log.end) - source_offset
     return replace(unproven.proof, finding=None, source_offset=source_offset, read_again=max(place - begin, since))
 
 
 def places_on_target(unproven: Unproven, first: RecordDigest, by_time: int) -> list[OffsetRange]:
-    """Return where the target should hold the `first` unread record: by its distance from the landing, by its time, and
-    at the next existing record. `by_time` is -1 if the target holds no record from that time on.
+    """Return where the target should hold the `first` unread record: by its distance from the translated record, by its
+    time, and at the next existing record. `by_time` is -1 if the target holds no record from that time on.
     """
     places = [by_time]
-    if unproven.landed is not None and unproven.guess is not None:
-        places.insert(0, unproven.landed.record.offset + first.offset - unproven.guess.offset)
+    if unproven.translated is not None and unproven.guess is not None:
+        places.insert(0, unproven.translated.record.offset + first.offset - unproven.guess.offset)
     if unproven.next is not None:
         places.append(unproven.next.on_target)
     around = [

@@ -132,8 +132,8 @@ def translated_record(downstream: int, records: Sequence[RecordDigest]) -> Trans
 
 
 def source_range(guess: SourceGuess | None, by_time: int | None, committed: int, log: OffsetRange) -> OffsetRange:
-    """Return the one small source range in which to look for the record: around the guess, around the first record with
-    its timestamp (`by_time`), or around both if they are close. If the committed offset is a little earlier, the range
+    """Return the small source range in which to look for the record: around the guess, around the first record with its
+    timestamp (`by_time`), or around both if they are close. If the committed offset is a little earlier, the range
     starts there, so that skipped records can be counted.
     """
     guesses = [offset for offset in (guess.offset if guess else None, by_time) if offset is not None and offset >= 0]
@@ -158,9 +158,9 @@ def prove(
     """Prove that the record at the translated offset is a source record at or before the committed offset, or the
     first one after it.
 
-    `candidates` are the source records read for this partition. Equal records (same key, value, headers, timestamp) may
-    be at several offsets. Then those that the offset syncs allow count; if they allow none, all of them. If only some
-    of these skip records, nothing is proven.
+    `candidates` are the source records read for this partition. Several of them may be equal to the target's record
+    (same key, value, headers and timestamp). Then those count whose offsets the offset syncs allow; if they allow none,
+    all of them count. If a group would skip records by only some of these, nothing is proven.
     `inexact`: compaction or transforms may have changed offsets or records.
     """
     assert position.checkpoint is not None
@@ -178,7 +178,7 @@ def prove(
     if translated is None:
         return PositionProof(error(_TARGET_EMPTY, f"{position}: the target holds no record near offset {downstream}"))
     equal = [record for record in candidates.records if translated.record.copies((record.digest,))]
-    # A record that equals an expired one is another one.
+    # The syncs point to an expired record. One that equals it and is still there is another one.
     if not equal or (guess is not None and guess.exact and guess.offset < source_log.start):
         return PositionProof(_not_found(position, translated, source_log, guess, inexact))
     allowed = _allowed(guess, translated.record.offset, source_log, target_log)
@@ -231,7 +231,7 @@ def _proof_at(source_offset: int, position: Position, candidates: Candidates, so
 
 
 def is_counted(position: Position, proof: PositionProof, around: "Around") -> bool:
-    """Return whether every record that the group would skip was read, and not only its offset counted."""
+    """Return whether the records that the group would skip were read, so that their number is not just offsets."""
     if proof.source_offset is None:
         return True
     first = max(position.committed, around.source_log.start)
@@ -239,7 +239,9 @@ def is_counted(position: Position, proof: PositionProof, around: "Around") -> bo
 
 
 def unless_dropped(position: Position, proof: PositionProof) -> PositionProof:
-    """Return the proof if transforms may drop records that were not read: it does not show that the group skips any."""
+    """Return the proof for a flow that may drop records. If the skipped ones were not read, they may all be dropped
+    ones, so the proof does not show that the group skips any.
+    """
     if proof.finding is None or proof.finding.code != _SKIPS:
         return proof
     count = numbered(proof.finding.count, "record[|s]")
@@ -276,7 +278,7 @@ def _not_found(
 
 @dataclass(frozen=True)
 class Around:
-    """What was read for one position. `compacted`: the cleaner may have removed records on either side; `inexact`:
+    """What was read around one position. `compacted`: the cleaner may have removed records on either side; `inexact`:
     offsets or records may have changed on the way."""
 
     target_log: OffsetRange
@@ -297,15 +299,18 @@ def is_unknown(translated: TranslatedRecord | None, on_source: Collection[Record
 def committed_record(
     downstream: int, records: Sequence[RecordDigest], aborted: Collection[str]
 ) -> TranslatedRecord | None:
-    """Return the landing on a record that the source committed: no consumer of the source has read aborted records."""
+    """Return the record at the translated offset as if the target had no aborted ones: no group of the source has read
+    those.
+    """
     return translated_record(downstream, [record for record in records if not record.copies(aborted)])
 
 
 def proof_at(position: Position, around: Around) -> PositionProof:
-    """Return the proof of a position. In a compacted topic, a record that only the source still holds is not skipped.
+    """Return the proof of a position. In a compacted topic, a group skips nothing by passing over records that only the
+    source still holds.
 
-    If the cleaner may have removed the unread records before the one at the translated offset, the last one that it has
-    left shows where the group is. It cannot have removed more records than the target's log has offsets there.
+    If the target's cleaner may have removed the unread records before the translated offset, the last record before
+    them shows where the group is. The cleaner cannot have removed more records than the target's log has offsets there.
     """
     assert position.checkpoint is not None
     downstream, found = position.checkpoint.downstream, around.found

@@ -127,8 +127,8 @@ def _proved(flow: OpenFlow, arounds: Mapping[Position, Around]) -> tuple[dict[Po
 
 
 def _with_unread_from(flow: OpenFlow, arounds: Mapping[Position, Around]) -> dict[Position, Around]:
-    """Return what was read, with the first source record that each group has not read. Offsets show no skipped record:
-    those before the first record may be aborted ones.
+    """Return what was read, with the first source record that each group has not read. Offsets alone do not show that a
+    group skips anything: those before the first record may be of aborted ones.
     """
     logs = {position.partition: around.source_log for position, around in arounds.items()}
     first = {position: max(position.committed, logs[position.partition].start) for position in arounds}
@@ -211,30 +211,30 @@ def _expected(
     guessed: dict[Position, tuple[TranslatedRecord | None, SourceGuess | None]] = {}
     for position in positions:
         assert position.checkpoint is not None
-        landed = known.get(position) or translated_record(
+        translated = known.get(position) or translated_record(
             position.checkpoint.downstream, on_target.get(position.partition, [])
         )
         history = syncs.get(position.partition, SyncHistory())
-        guess = history.guess(landed.record.offset, markers=flow.parameters.exactly_once) if landed else None
+        guess = history.guess(translated.record.offset, markers=flow.parameters.exactly_once) if translated else None
         if guess is not None and (flow.parameters.guard is not None or flow.parameters.may_drop):
             # The target may hold records of other producers between those of the flow, or lack some that were dropped.
             guess = guess._replace(exact=False, reach=None)
-        guessed[position] = landed, guess
+        guessed[position] = translated, guess
     unsure = {
-        position: landed.record.time_ms
-        for position, (landed, guess) in guessed.items()
-        if landed and not (guess and guess.exact and guess.markers <= SOURCE_REACH)
+        position: translated.record.time_ms
+        for position, (translated, guess) in guessed.items()
+        if translated and not (guess and guess.exact and guess.markers <= SOURCE_REACH)
     }
     by_time = offsets_by_time(flow.source, unsure)
     return {
         position: _Expected(
-            landed,
+            translated,
             guess,
             source_range(guess, by_time.get(position), position.committed, source_logs[position.partition])
-            if landed is not None
+            if translated is not None
             else OffsetRange(0, 0),
         )
-        for position, (landed, guess) in guessed.items()
+        for position, (translated, guess) in guessed.items()
     }
 
 

@@ -38,8 +38,7 @@ from kafka_replication.spark.read.waiting import wait_until
 @dataclass(frozen=True)
 class NewestRecords:
     """The newest records of a source log, and the target's records among which their copies should be. `whole`: every
-    copy that the target holds is among them. `compacted`: the topic is compacted. `guarded` and `exactly_once`
-    are as in `Sides`.
+    copy that the target holds is among them. `guarded` and `exactly_once` are as in `Sides`.
     """
 
     source: Sequence[RecordDigest]
@@ -62,10 +61,12 @@ class NewestRecords:
 
     @property
     def removed(self) -> int:
-        """Return at most how many of these records the target has removed, as `excuses.expired_on_target` does."""
+        """Return an upper bound of how many of these records the target has removed, as `excuses.expired_on_target`
+        does.
+        """
         latest, log = self.history.latest, self.target_log
-        ours = latest is not None and not self.guarded and latest.downstream < log.end
-        if not ours:
+        only_copies = latest is not None and not self.guarded and latest.downstream < log.end
+        if not only_copies:
             return log.start
         return self.history.records_copied(self.source[0].offset, log.start, markers=self.exactly_once)
 
@@ -81,7 +82,7 @@ def missing_or_reordered(tail: NewestRecords) -> Mapping[meanings.Meaning, Seque
     for index, record in enumerate(tail.target):
         for digest in {record.digest, record.untimed}:
             places.setdefault(digest, []).append(index)
-    turned: list[int] = []
+    reordered: list[int] = []
     absent: list[int] = []
     wanted: Counter[str] = Counter()
     last = -1
@@ -92,9 +93,9 @@ def missing_or_reordered(tail: NewestRecords) -> Mapping[meanings.Meaning, Seque
         if later < len(at):
             last = at[later]
         else:
-            (turned if wanted[record.digest] <= len(at) else absent).append(index)
+            (reordered if wanted[record.digest] <= len(at) else absent).append(index)
     by_meaning: dict[meanings.Meaning, list[RecordDigest]] = {}
-    for index in turned:
+    for index in reordered:
         by_meaning.setdefault(meanings.REORDERED if tail.certain else meanings.TAIL_NOT_PROVEN, []).append(
             tail.source[index]
         )
@@ -116,20 +117,20 @@ def _absent(tail: NewestRecords, absent: Sequence[int]) -> Mapping[meanings.Mean
     late = [index for index in absent if held and index > held[-1]]
     missing = [index for index in absent if index not in {*expired, *late}]
     removed = meanings.EXPIRED_OR_LOST if tail.guarded else meanings.EXPIRED_ON_TARGET
-    every = ((removed, expired), (meanings.LAGGING, late), (meanings.MISSING, missing))
-    return {what: indexes for what, indexes in every if indexes}
+    by_meaning = ((removed, expired), (meanings.LAGGING, late), (meanings.MISSING, missing))
+    return {what: indexes for what, indexes in by_meaning if indexes}
 
 
 #: This many offsets at the end of each source partition are compared.
 TAIL = 100
-#: This many offsets of the target are read from where the oldest of them should be, and as many at its end.
+#: This many offsets of the target are read from where the copy of the oldest of them should be, and as many at its end.
 REACH = 1_000
-#: Kinds of records that may still arrive.
-_EARLY = {meanings.MISSING, meanings.LAGGING, meanings.TAIL_NOT_PROVEN}
+#: What differences mean that may be gone once more records have arrived.
+_MAY_ARRIVE = {meanings.MISSING, meanings.LAGGING, meanings.TAIL_NOT_PROVEN}
 
 
 @dataclass(frozen=True)
-class Ends:
+class BothLogs:
     """Both logs of each replicated partition, by source partition, before anything is compared."""
 
     at_source: CommittedLogs
@@ -140,27 +141,31 @@ class Ends:
         return self.at_source.logs
 
 
-def read_ends(flow: OpenFlow, catch_up_seconds: float, syncs: Mapping[TopicPartition, SyncHistory]) -> Ends:
-    """Both logs, once the source's open transactions have ended and the target has stopped moving."""
+def read_logs(flow: OpenFlow, catch_up_seconds: float, syncs: Mapping[TopicPartition, SyncHistory]) -> BothLogs:
+    """Return both logs once the source's open transactions have ended and the target has caught up or makes no more
+    progress.
+    """
     partitions = flow.replicated_partitions()
     at_source = committed_logs(flow, flow.source, partitions, catch_up_seconds)
     wait_for_target(flow, at_source.logs, syncs, catch_up_seconds)
-    return Ends(at_source, logs_on_target(flow, partitions))
+    return BothLogs(at_source, logs_on_target(flow, partitions))
 
 
 def check_newest(
     flow: OpenFlow,
-    ends: Ends,
+    logs: BothLogs,
     catch_up_seconds: float,
     syncs: Mapping[TopicPartition, SyncHistory],
     topics_in_rings: int = 0,
 ) -> CheckOutcome:
-    """Compare the newest records. `topics_in_rings` are topics that this validation does not check for loops."""
+    """Compare the newest records. `topics_in_rings` counts the topics that could loop, which this validation does not
+    check.
+    """
     absent, absent_records = absent_from_target(flow)
     findings = absent + foreign_topic_findings(
         flow.parameters, flow.source_topics, flow.target_topics, flow.partitions, flow.remote_partitions
     )
-    tails = _tails(flow, ends, catch_up_seconds, syncs) if _comparable(flow) else {}
+    tails = _tails(flow, logs, catch_up_seconds, syncs) if _comparable(flow) else {}
     by_partition = {partition: missing_or_reordered(tail) for partition, tail in tails.items()}
     findings += _findings(flow, by_partition)
     untimed = {
@@ -168,11 +173,11 @@ def check_newest(
     }
     findings += times_not_compared(untimed, flow.parameters.source.alias)
     findings += division.behind(flow.parameters, {**_lags(by_partition), **absent_records})
-    findings += open_transaction_findings(ends.at_source.unread, flow.parameters.source.alias)
-    if not absent and not ends.at_source.unread and not any(log.size for log in ends.source_logs.values()):
+    findings += open_transaction_findings(logs.at_source.unread, flow.parameters.source.alias)
+    if not absent and not logs.at_source.unread and not any(log.size for log in logs.source_logs.values()):
         what = "the source holds no records in any selected partition: there is nothing to compare"
         findings.append(error("empty-range", what))
-    return _outcome(flow, ends, tails, by_partition, findings, topics_in_rings)
+    return _outcome(flow, logs, tails, by_partition, findings, topics_in_rings)
 
 
 def _comparable(flow: OpenFlow) -> bool:
@@ -180,12 +185,12 @@ def _comparable(flow: OpenFlow) -> bool:
 
 
 def _tails(
-    flow: OpenFlow, ends: Ends, catch_up_seconds: float, syncs: Mapping[TopicPartition, SyncHistory]
+    flow: OpenFlow, logs: BothLogs, catch_up_seconds: float, syncs: Mapping[TopicPartition, SyncHistory]
 ) -> dict[TopicPartition, NewestRecords]:
-    """Return the tails, once everything that should arrive has arrived, or at the end of the time to catch up."""
+    """Return each partition's newest records once everything that should arrive has arrived, or at the deadline."""
     newest = {
         partition: OffsetRange(log.end - TAIL, log.end).within(log)
-        for partition, log in ends.source_logs.items()
+        for partition, log in logs.source_logs.items()
         if log.size
     }
     flow.progress(f"{flow.name}: comparing the newest records of {numbered(len(newest), 'partition[|s]')}")
@@ -195,24 +200,25 @@ def _tails(
     tails: dict[TopicPartition, NewestRecords] = {}
     wanted, until = list(on_source), time.monotonic() + catch_up_seconds
     while wanted:
-        logs = logs_on_target(flow, wanted)
-        for partition, (target, whole) in _on_target(flow, {one: on_source[one] for one in wanted}, logs).items():
+        target_logs = logs_on_target(flow, wanted)
+        on_target = _on_target(flow, {one: on_source[one] for one in wanted}, target_logs)
+        for partition, (target, whole) in on_target.items():
             tails[partition] = NewestRecords(
                 on_source[partition],
                 target,
-                ends.source_logs[partition],
-                logs[partition],
+                logs.source_logs[partition],
+                target_logs[partition],
                 syncs.get(partition, SyncHistory()),
                 whole,
                 partition in compacted,
                 flow.parameters.guard is not None,
                 flow.parameters.exactly_once,
             )
-        wanted = [partition for partition in wanted if missing_or_reordered(tails[partition]).keys() & _EARLY]
+        wanted = [partition for partition in wanted if missing_or_reordered(tails[partition]).keys() & _MAY_ARRIVE]
         if time.monotonic() >= until:
             break
         if wanted:
-            _wait_for_movement(flow, wanted, logs, until - time.monotonic())
+            _wait_for_movement(flow, wanted, target_logs, until - time.monotonic())
     return tails
 
 
@@ -231,7 +237,7 @@ def _wait_for_movement(
 def _on_target(
     flow: OpenFlow, on_source: Mapping[TopicPartition, list[RecordDigest]], logs: Mapping[TopicPartition, OffsetRange]
 ) -> dict[TopicPartition, tuple[list[RecordDigest], bool]]:
-    """Return the target's records, from the first that is not older than the source's on, and whether these are all."""
+    """Return the target's records from the first that is as new as the source's oldest, and whether all were read."""
     remote = flow.policy.remote_partition
     oldest = {remote(partition): min(one.time_ms for one in every) for partition, every in on_source.items()}
     begins = flow.target.offsets_at(oldest, committed=True)
@@ -282,7 +288,7 @@ def _lags(by_partition: Mapping[TopicPartition, Mapping[meanings.Meaning, Iterab
 
 def _outcome(
     flow: OpenFlow,
-    ends: Ends,
+    logs: BothLogs,
     tails: Mapping[TopicPartition, NewestRecords],
     by_partition: Mapping[TopicPartition, Mapping[meanings.Meaning, Iterable[RecordDigest]]],
     findings: list[Finding],
@@ -293,30 +299,28 @@ def _outcome(
         partition: PartitionRecords(len(tail.source), len(tail.source) - lacking[partition], not lacking[partition])
         for partition, tail in tails.items()
     }
-    records = sum(tail.source for tail in compared.values())
-    held = sum(source_log.size for source_log in ends.source_logs.values())
-    looked_at = (
-        sum(min(TAIL, ends.source_logs[source_log].size) for source_log in ends.source_logs) if _comparable(flow) else 0
-    )
+    records = sum(partition.source for partition in compared.values())
+    held = sum(log.size for log in logs.source_logs.values())
+    examined = sum(min(TAIL, log.size) for log in logs.source_logs.values()) if _comparable(flow) else 0
     counts: dict[str, int | float] = {
         "topics": len(flow.partitions),
-        "partitions": len(ends.source_logs),
+        "partitions": len(logs.source_logs),
         "tailOffsets": TAIL,
         "sourceRecords": records,
         "targetRecords": records - sum(lacking.values()),
-        "agreeingPartitions": sum(tail.equal for tail in compared.values()),
+        "agreeingPartitions": sum(partition.equal for partition in compared.values()),
         "targetRecordsRead": sum(len(tail.target) for tail in tails.values()),
-        "offsetsLeftOut": held - looked_at,
-        "unreadOffsets": sum(offsets.size for offsets in ends.at_source.unread.values()),
+        "offsetsLeftOut": held - examined,
+        "unreadOffsets": sum(offsets.size for offsets in logs.at_source.unread.values()),
     }
     summary = (
         f"the newest {numbered(records, 'record[|s]')} of {numbered(len(compared), 'partition[|s]')} compared, "
-        f"{counts['targetRecords']} of them found on the target; {numbered(held - looked_at, 'older offset[|s]')} "
+        f"{counts['targetRecords']} of them found on the target; {numbered(held - examined, 'older offset[|s]')} "
         "not compared"
     )
-    not_judged = {"open-transaction": len(ends.at_source.unread)}
-    coverage = Coverage("partitions", len(compared.keys() - ends.at_source.unread.keys()), not_judged)
-    left_out = _left_out(flow, held - looked_at, topics_in_rings)
+    not_judged = {"open-transaction": len(logs.at_source.unread)}
+    coverage = Coverage("partitions", len(compared.keys() - logs.at_source.unread.keys()), not_judged)
+    left_out = _left_out(flow, held - examined, topics_in_rings)
     return CheckOutcome(
         CheckName.PARITY,
         summary,
