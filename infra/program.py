@@ -1,4 +1,4 @@
-"""Model -> components: what a stack registers and exports."""
+"""The Pulumi program: checks a stack, registers its components and exports its outputs."""
 
 import asyncio
 from dataclasses import replace
@@ -23,7 +23,7 @@ def deploy(stacks: Path, allow_unproven: str | None = None, *, moves_checked: bo
     """Register every replication of the running stack and export its outputs.
 
     `allow_unproven` is the reason to deploy a model that earlier stacks have not proven; it replaces the stack's own.
-    `moves_checked`: the caller knows that no move from a KafkaMirrorMaker2 is unfinished, or is carrying one out.
+    `moves_checked`: the caller knows that no move from a KafkaMirrorMaker2 is unfinished, or carries one out itself.
     Raises RunError, which Pulumi shows without a traceback.
     """
     try:
@@ -40,14 +40,14 @@ def _deploy(stacks: Path, allow_unproven: str | None, *, moves_checked: bool) ->
         stack.check()
         raise_errors(check_other_stacks(settings))
         raise_by_gitops(settings)
-        _hold_to_promotion(settings)
+        _refuse_unproven(settings)
         if not moves_checked:
-            _hold_to_moves(stack)
+            _refuse_unfinished_move(stack)
         _await_registration()
         _register(stack)
 
 
-def _hold_to_promotion(settings: StackSettings) -> None:
+def _refuse_unproven(settings: StackSettings) -> None:
     """Refuse an unproven model; a preview only warns, because a reviewer sees it before anything can be proven."""
     if settings.allow_unproven is not None:
         pulumi.log.warn(f"unproven models are allowed: {settings.allow_unproven}")
@@ -80,7 +80,7 @@ def unfinished_move(stack: OpenStack) -> RefusedError | None:
     return None
 
 
-def _hold_to_moves(stack: OpenStack) -> None:
+def _refuse_unfinished_move(stack: OpenStack) -> None:
     """Refuse to start a flow that waits for offsets; a preview only warns.
 
     Pulumi's provider may have access to the cluster that this program lacks, so lack of access is no reason to refuse.
@@ -102,8 +102,8 @@ def _hold_to_moves(stack: OpenStack) -> None:
 def _await_registration() -> None:
     """Make the program wait until the engine has answered for every resource that it registers from here on.
 
-    Otherwise Pulumi waits at the end of the program and checks all outstanding outputs whenever one of them resolves:
-    with 1,200 objects that was half of the program's time. Pulumi still reports failed resources as before.
+    Otherwise Pulumi waits at the end of the program and checks all outstanding outputs whenever one of them resolves,
+    which takes half of the program's time with 1,200 objects. Pulumi still reports failed resources.
     """
     resources: list[pulumi.Resource] = []
 

@@ -121,7 +121,7 @@ def _metric_names(before: DeployedConnector, after: DeployedConnector) -> Iterat
         if old != new:
             what = (
                 f"the source connector reports its metrics under other names or labels (`{key}` was `{old}`, and is "
-                f"`{new}`): graphs begin anew, and alerts or dashboards of your own must select the new ones"
+                f"`{new}`): graphs start over, and alerts or dashboards of your own must select the new ones"
             )
             yield Effect(Impact.NONE, "metrics-renamed", after.flow, "connect.metrics", what)
 
@@ -130,7 +130,7 @@ _Objects = Mapping[tuple[str, str], Manifest]
 
 
 def _differences(kind: str, before: _Objects, after: _Objects) -> Iterator[tuple[str, list[str]]]:
-    """Yield what happened to objects of a kind, each with their names."""
+    """Yield what happened to objects of a kind, such as `added`, and the names of those objects."""
     old, new = ({name: body for (of, name), body in side.items() if of == kind} for side in (before, after))
     changed = {name for name in old.keys() & new.keys() if old[name] != new[name]}
     names = {"added": new.keys() - old.keys(), "removed": old.keys() - new.keys(), "changed": changed}
@@ -176,16 +176,16 @@ def validation_effects(change: StackChange) -> Iterator[Effect]:
             sentence = sentences[verb].format(flows=listed(flows))
             what = f"{sentence}; the {run} itself has no effect on replication"
             yield Effect(Impact.NONE, f"{named}-{verb}", "", "replication:validation", what)
-    if _keeps(before) and not _keeps(after):
+    if _keeps_positions(before) and not _keeps_positions(after):
         what = (
-            "the stack keeps no positions of groups for a disaster any more; unless `replicate keep` runs elsewhere, a "
-            "flow with `onLoss: stop` does not replicate new partitions, nor others of their tasks"
+            "the stack no longer keeps positions of groups for a disaster; unless `replicate keep` runs elsewhere, "
+            "tasks of a flow with `onLoss: stop` replicate nothing once they get a new partition"
         )
         yield Effect(Impact.RE_READ, "keeper-removed", "", "replication:validation", what)
 
 
-def _keeps(objects: _Objects) -> bool:
-    """Whether the exporter also keeps positions."""
+def _keeps_positions(objects: _Objects) -> bool:
+    """Return whether the exporter also keeps positions."""
     bodies = (body for (kind, _), body in objects.items() if kind == "Deployment")
     containers = (container for body in bodies for container in body["spec"]["template"]["spec"]["containers"])
     return any("--keep" in container.get("args", ()) for container in containers)

@@ -53,7 +53,7 @@ def check_heartbeat_clients(topology: Topology, flow: ExpandedFlow) -> Iterator[
 
 
 def _reason(reason: ProducerConflict, flow: ResolvedFlow) -> str:
-    """Settings of the target's workers that conflict with the source's settings."""
+    """Return what the producer of the target's workers has that conflicts with the source's settings."""
     match reason:
         case ProducerConflict.TRUST:
             return "PEM certificates, which Kafka refuses together with a truststore file"
@@ -65,7 +65,7 @@ def _reason(reason: ProducerConflict, flow: ResolvedFlow) -> str:
 
 
 def sending_workers(topology: Topology, flow: ExpandedFlow) -> str:
-    """Name of the workers that send a flow's heartbeats; that of its own workers if it sends none."""
+    """Return the name of the workers that send a flow's heartbeats, or of its own workers if it sends none."""
     resolved = resolved_without_addresses(topology, flow)
     if resolved is None or not flow.settings.connectors.heartbeat.enabled:
         return flow.workers

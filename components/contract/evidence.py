@@ -1,6 +1,6 @@
 """What a validation proved, stored with the published verdict: where it stopped comparing the records of both sides, so
-that the next one can continue from there, and where each consumer group continues on the target on the day when the
-source is lost.
+that the next one can continue from there, and where each consumer group would continue on the target if the source were
+lost.
 
 Each is a document in a ConfigMap's binaryData: JSON, compressed. May be imported by anything; imports nothing of ours
 but the rules of Kafka and the base of the documents.
@@ -49,7 +49,7 @@ M = TypeVar("M", bound=BaseModel)
 
 
 def compressed(document: object) -> bytes:
-    """Return the document, not yet in base64; equal documents are equal bytes."""
+    """Return the document, not yet in base64. Equal documents give equal bytes."""
     return gzip.compress(json.dumps(document, separators=(",", ":")).encode(), mtime=0)
 
 
@@ -62,7 +62,7 @@ def uncompressed(entry: str) -> Any:
 
 
 def read_entry(entry: str, kind: type[M], version: int, count: int) -> M:
-    """Return the document of an entry. Raises ValueError with the reason, which says `it` if `count` is 1, and else
+    """Return the document of an entry. Raises ValueError with the reason, which says `it` if `count` is 1, otherwise
     `they`.
     """
     try:
@@ -189,7 +189,7 @@ POSITIONS_VERSION = 1
 
 
 class Translated(NamedTuple):
-    """A group's offset on the source. `offset` is MirrorMaker's translation of it; None if that was not proven."""
+    """A group's committed offset on the source. `offset` is MirrorMaker's translation of it; None if not proven."""
 
     group: str
     topic: str
@@ -231,7 +231,7 @@ class PublishedPositions:
 
 
 class _PositionsPartition(DocumentPart):
-    """`groups` holds indexes; `shifts` holds the position on the target minus the committed offset."""
+    """`groups` holds indexes into the document's `groups`; `shifts` is the position on the target minus `committed`."""
 
     span: tuple[Offset, Offset, Offset, Offset, StrictBool]
     groups: tuple[Offset, ...] = ()
@@ -275,23 +275,24 @@ class _PositionsDocument(DocumentPart):
         return self
 
 
-def packed_positions(kept: PublishedPositions, most_bytes: int) -> bytes | None:
+def packed_positions(published: PublishedPositions, most_bytes: int) -> bytes | None:
     """Return the positions in the form that `read_positions` reads, not yet in base64; None if not even the spans fit.
-    If there are too many, those with the most records to read again are kept; others are computed from the spans.
+    If the positions do not all fit, those with the most records to read again stay; a reader computes the others from
+    the spans.
     """
-    packed = _packed_positions(kept)
-    while len(packed) > most_bytes and kept.positions:
-        count = int(len(kept.positions) * 0.9 * most_bytes / len(packed))
-        left_out = kept.left_out + len(kept.positions) - count
-        kept = replace(kept, positions=dict(itertools.islice(kept.worst(), count)), left_out=left_out)
-        packed = _packed_positions(kept)
+    packed = _packed_positions(published)
+    while len(packed) > most_bytes and published.positions:
+        count = int(len(published.positions) * 0.9 * most_bytes / len(packed))
+        left_out = published.left_out + len(published.positions) - count
+        published = replace(published, positions=dict(itertools.islice(published.worst(), count)), left_out=left_out)
+        packed = _packed_positions(published)
     return packed if len(packed) <= most_bytes else None
 
 
-def _packed_positions(kept: PublishedPositions) -> bytes:
-    groups = {group: index for index, group in enumerate(sorted({group for group, *_ in kept.positions}))}
+def _packed_positions(published: PublishedPositions) -> bytes:
+    groups = {group: index for index, group in enumerate(sorted({group for group, *_ in published.positions}))}
     rows: dict[tuple[str, int], list[tuple[int, ProvenPosition]]] = {}
-    for (group, topic, partition), position in kept.positions.items():
+    for (group, topic, partition), position in published.positions.items():
         rows.setdefault((topic, partition), []).append((groups[group], position))
     topics = {
         name: {
@@ -302,15 +303,15 @@ def _packed_positions(kept: PublishedPositions) -> bytes:
                 for number, span in topic.spans.items()
             },
         }
-        for name, topic in kept.topics.items()
+        for name, topic in published.topics.items()
     }
     document = {
         "version": POSITIONS_VERSION,
-        "digest": kept.digest,
-        "time": kept.time,
+        "digest": published.digest,
+        "time": published.time,
         "groups": list(groups),
         "topics": topics,
-        "leftOut": kept.left_out,
+        "leftOut": published.left_out,
     }
     return compressed(document)
 

@@ -1,5 +1,5 @@
-"""Problems of a topology, the error for anything that could not run, which prints like them, and questions without an
-answer. Imports nothing of ours.
+"""Problems of topologies and stack files, the errors that commands and jobs raise, and questions without an answer.
+Imports nothing of ours.
 """
 
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ class Severity(StrEnum):
 class Place:
     """A place in a file; line and column count from 1.
 
-    `excerpt` is the line without credentials, and below it a mark at the column; "" if the line is empty.
+    `excerpt` is the line without its credentials, with a mark at the column below it; "" if the line is empty.
     """
 
     file: str
@@ -31,7 +31,7 @@ class Place:
 
     @property
     def order(self) -> tuple[str, int, int]:
-        """Sorts places by file, line and column."""
+        """Return a key that sorts places by file, line and column."""
         return self.file, self.line, self.column
 
 
@@ -53,7 +53,7 @@ class Problem:
 
     @property
     def text(self) -> str:
-        """The problem in words, without its place."""
+        """Return the problem in words, without its place."""
         return _rendered(self.code, self.what, self.where, self.why, self.remedy)
 
     def __str__(self) -> str:
@@ -74,7 +74,7 @@ class ReplicationError(Exception):
 
 
 class CannotRunError(Exception):
-    """A command or a job could not do its work; exit code 2. Its subclasses are types to catch and add no text.
+    """A command or a job could not do its work; exit code 2. Subclasses exist to be caught; they add no text.
 
     `code` is a stable kebab-case name, `where` names the file, cluster or object, `remedy` says what to do. `detail`
     holds evidence, such as the last lines of a log. A mistake in a file has a `place`. No field may hold a credential:
@@ -96,7 +96,7 @@ class RefusedError(CannotRunError):
 
 @dataclass(frozen=True)
 class NoAnswer:
-    """Something that could not be asked, and why; `others` are further reasons."""
+    """Why a question has no answer; `others` are further reasons."""
 
     reason: str
     others: tuple[str, ...] = ()

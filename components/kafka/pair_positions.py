@@ -17,8 +17,8 @@ from kafka_replication.components.kafka.exact_positions import (
 )
 from kafka_replication.components.kafka.record_identity import Identified
 
-#: The records of one kind on one side, from a given offset on.
-From = Callable[[int], Iterator[Identified]]
+#: Returns the records of one kind on one side, from a given offset on.
+RecordsFrom = Callable[[int], Iterator[Identified]]
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,10 @@ class PairSides:
     `target_end` was asked for before the source's end; `target_first` is the target's log start.
     """
 
-    source: From
-    copies_on_target: From
-    target: From
-    copies_on_source: From
+    source: RecordsFrom
+    copies_on_target: RecordsFrom
+    target: RecordsFrom
+    copies_on_source: RecordsFrom
     target_end: int
     target_first: int = 0
 
@@ -46,8 +46,8 @@ def pair_positions(
     """Walk both directions, and return the position of each committed offset.
 
     `left` has the committed offsets of groups that have consumed on the target before, each with the offset at which
-    they left it. The walk begins at the two starts; that of the source is at or before the lowest committed offset. If
-    a position is before that of the target, the walk is repeated from there. Raises NotProvenError.
+    they left it. The walk begins at the two starts; `source_start` is at or before the lowest committed offset. If a
+    position turns out to be before `target_start`, the walk is repeated from there. Raises NotProvenError.
     """
     wanted, returning = sorted(set(committed)), sorted(set(left), reverse=True)
     while True:
@@ -141,7 +141,7 @@ class _BothWalks:
 class _StillToCome:
     """The target's own records with a second copy at or after a group's offset on the source, in order.
 
-    A group that came back has not always consumed the first copy: its position was that of the last one.
+    A group that moved back to the source need not have consumed the first copy, because it continued at the last one.
     """
 
     def __init__(self, back: CopyOffsets) -> None:
@@ -159,7 +159,7 @@ class _StillToCome:
 
 
 class _Noted(Iterator[Identified]):
-    """Notes the offsets of the records that pass."""
+    """Passes records on and notes their offsets."""
 
     def __init__(self, records: Iterator[Identified]) -> None:
         self._records = records
@@ -171,7 +171,7 @@ class _Noted(Iterator[Identified]):
         return record
 
     def rest(self) -> "array[int]":
-        """Return the offsets of all of them, including those that were not requested."""
+        """Read the remaining records too, and return the offsets of all."""
         for _ in self:
             pass
         return self.offsets

@@ -87,7 +87,7 @@ class Definition:
     `default` is Kafka's default as text; None if there is none, or if it is null or a password. A number must lie
     between `at_least` and `at_most` or be one of `accepted`. For every other type, `accepted` lists the only valid
     values (or list elements); empty means that any value is valid. `any_case` means that case is ignored.
-    `not_empty` means that an empty text or list is refused, `distinct` that a list with a repeated element is.
+    `not_empty` means that an empty text or list is refused, and `distinct` that repeated list elements are.
     """
 
     name: str
@@ -114,13 +114,15 @@ def supported_versions() -> tuple[str, ...]:
 
 
 def minor_version(kafka_version: str) -> str:
-    """Return the minor version of "4.2", "4.2.0" or "3.8.0.1.2"; raises ValueError for other texts."""
+    """Return the minor version of a text such as "4.2", "4.2.0" or "3.8.0.1.2". Raises ValueError for other texts."""
     major, minor = _version_key(kafka_version)
     return f"{major}.{minor}"
 
 
 def data_version(kafka_version: str) -> str:
-    """Return the version whose data file is used: the newest not above this one, or the oldest; or raise ValueError."""
+    """Return the version whose data file is used: the newest up to this one, or else the oldest. Raises ValueError as
+    `minor_version` does.
+    """
     wanted = _version_key(kafka_version)
     not_newer = [version for version in supported_versions() if _version_key(version) <= wanted]
     return not_newer[-1] if not_newer else supported_versions()[0]
@@ -136,7 +138,9 @@ def definitions(kafka_version: str, owner: Owner) -> Mapping[str, Definition]:
 
 
 def transform_definitions(kafka_version: str) -> Mapping[str, Mapping[str, Definition]]:
-    """Return the properties of Kafka's transforms and predicates, by class; raises ValueError for other texts."""
+    """Return the properties of Kafka's transforms and predicates, by class. Raises ValueError as
+    `minor_version` does.
+    """
     return _transform_definitions(data_version(kafka_version))
 
 

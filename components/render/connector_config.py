@@ -293,7 +293,7 @@ def _source(flow: ResolvedFlow, part: str) -> _Decisions:
         key = "connectors.sources" if flow.settings.replicate_heartbeats else "replicateHeartbeats"
         decisions["heartbeats.replication.enabled"] = (False, key)
     if settings.on_loss is not None:
-        # Its consumer then resets nowhere. In partitions without an offset, the group's offsets decide instead.
+        # In a partition without a stored offset, the consumer then starts at its group's committed offset or fails.
         decisions["source.consumer.auto.offset.reset"] = ("none", "onLoss")
         decisions["source.consumer.group.id"] = (starts_group(flow.name), "onLoss")
     elif settings.start_from is StartFrom.LATEST:

@@ -31,7 +31,7 @@ _VERBS = {"paused": "pause", "stopped": "stop"}
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
-def _until(text: str) -> str:
+def _duration(text: str) -> str:
     """Check the form of a duration and return it as text; the command computes its end when it runs."""
     if text and _DURATION.fullmatch(text) is None:
         raise typer.BadParameter(f"`{text}` is not a duration: write a number and s, m, h or d, such as 90m or 1h.")
@@ -43,7 +43,7 @@ For = Annotated[
     typer.Option(
         "--for",
         metavar="DURATION",
-        callback=_until,
+        callback=_duration,
         help="How long it should last, such as 90m; nothing resumes by itself.",
     ),
 ]
@@ -213,7 +213,7 @@ def restart(
             if dry_run:
                 out.print("nothing was changed")
                 return
-            # Only these start again with every task, and read their Secrets anew.
+            # Only these restart with all their tasks, and so read their Secrets again.
             whole = {place.resource for place in places} if connector and task is None else set()
             noted = secrets_read(api, opened.flows, whole)
             with err.status("waiting for the operator") as status:

@@ -62,7 +62,7 @@ def events(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The warnings of the program, and `registers` once it registers."""
     seen: list[str] = []
     monkeypatch.setattr(program, "deployed_settings", lambda stacks: read_settings("prod-us-west-2", stacks))
-    monkeypatch.setattr(program, "_hold_to_promotion", lambda _: None)
+    monkeypatch.setattr(program, "_refuse_unproven", lambda _: None)
     monkeypatch.setattr(program, "_await_registration", lambda: None)
     monkeypatch.setattr(program, "_register", lambda _: seen.append("registers"))
     monkeypatch.setattr(pulumi.log, "warn", seen.append)

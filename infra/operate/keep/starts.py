@@ -1,8 +1,8 @@
-"""Commits where the partitions of a flow start whose source connectors stop at a gap (`onLoss: stop`).
+"""Commits where partitions start, for flows whose source connectors stop at a gap (`onLoss: stop`).
 
-The consumer of such a connector resets nowhere. Where Connect has stored no offset, it asks for the one of its group,
-and until there is one, each poll of its task fails, also for other partitions. Source: MirrorSourceTask.poll,
-initializeConsumer; NoOffsetForPartitionException.
+The consumer of such a connector has `auto.offset.reset=none`. If Connect has stored no offset for a partition, the
+consumer asks for the offset that its group has committed. Until there is one, every poll of its task fails, for its
+other partitions as well. Source: MirrorSourceTask.poll, initializeConsumer; NoOffsetForPartitionException.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,9 +23,10 @@ def commit_starts(
 ) -> None:
     """Commit the start of the log for each partition without an offset in the group.
 
-    With `renew`, the offsets of the others are committed again, so that none expires: a start that was committed anew
-    could lie behind a gap. `source` sees what the connectors see, also topics that they may not read. `heartbeats`
-    cross unless they come from the target. Source: MirrorSourceConnector.shouldReplicateTopic, isCycle.
+    With `renew`, the other offsets are committed again, so that none expires: a start that was committed later could be
+    after a gap. `source` logs in as the connectors do, and also sees topics that they may not read. With `heartbeats`,
+    topics of heartbeats count unless they come from the target. Source: MirrorSourceConnector.shouldReplicateTopic,
+    isCycle.
     """
     group, separator, topics = flow.starts_group or "", flow.separator, source.topics()
     beats = (

@@ -43,8 +43,8 @@ _LISTED = 20
 class FailbackFacts:
     """Everything that a failback looks at; positions are by source partition. A group's `committed` is on the source,
     and `on_target` on the target. `own_records` counts, by topic, the records that producers wrote on the target to
-    topics with the source's names. `source_only` never reached the target. `unknown` has the partitions without a
-    moving group whose source-only records are unknown, and why.
+    topics with the source's names. `source_only` are the records that never reached the target. `unknown` has the
+    partitions that no moving group reads and whose source-only records could not be found, and why.
     """
 
     groups: tuple[Group, ...]
@@ -108,7 +108,9 @@ def _proof(facts: FailbackFacts) -> Precondition:
 
 
 def _only_on_source(flow: FlowParameters, facts: FailbackFacts) -> Iterator[Precondition]:
-    """Report what never reached the target: groups read what follows the last common record on the source."""
+    """Report the source's records that never reached the target. Groups read those after the last common record, and
+    skip those before it.
+    """
     for passed, name, groups in (
         (False, "only source", "groups now read [it|them]"),
         (True, "never sent", "groups will not read [it|them]"),
@@ -123,7 +125,9 @@ def _only_on_source(flow: FlowParameters, facts: FailbackFacts) -> Iterator[Prec
 
 
 def on_one_side(name: str, spans: Sequence[SourceOnly], what: str, then: str = "") -> Iterator[Precondition]:
-    """Report ranges of records that the other side lacks; `what` describes them, and `then` agrees in number."""
+    """Report ranges of records that the other side lacks. `what` describes them; `then` may have forms by number, as
+    `agreeing` reads them.
+    """
     for span in spans[:_LISTED]:
         yield Precondition(
             name, f"{number(span.records, 'record')} {what}{agreeing(span.records, then)}: {span.text}", met=None
@@ -134,7 +138,7 @@ def on_one_side(name: str, spans: Sequence[SourceOnly], what: str, then: str = "
 
 
 def _only_on_target(flow: FlowParameters, facts: FailbackFacts, reverse: Sequence[str]) -> Iterator[Precondition]:
-    """Report records that producers wrote on the target: only another flow copies them to the source."""
+    """Report records that producers wrote on the target: only another flow can copy them to the source."""
     topics = [f"{number(count, 'record')} to {topic}" for topic, count in sorted(facts.own_records.items()) if count]
     if not topics:
         return
@@ -147,7 +151,7 @@ def _only_on_target(flow: FlowParameters, facts: FailbackFacts, reverse: Sequenc
 
 
 def refuse_unsuited_back(flow: FlowParameters, reverse: Sequence[str]) -> None:
-    """Raise RefusedError for a flow whose groups cannot be moved back this way, and name the way that works.
+    """Raise RefusedError if this command cannot move a flow's groups back; the remedy is the way that works.
 
     `reverse` names the stack's flows from the target to the source.
     """
@@ -203,10 +207,10 @@ def read_positions_back(
     left_at: Mapping[TopicPartition, Collection[int]],
     say: Say,
 ) -> dict[TopicPartition, PartitionBack | NotProvenError]:
-    """Return the positions on the source of offsets that were committed on the target, by source partition.
+    """Return the positions on the source for offsets that were `committed` on the target, by source partition.
 
-    Groups had committed `left_at` on the source before they left. Each partition is read once, however many offsets
-    there are. Raises NoAnswerError.
+    `left_at` has what groups had committed on the source when they left it. Each partition is read once, however many
+    offsets there are. Raises NoAnswerError.
     """
 
     def walk(origin: PartitionLog, copies: PartitionLog, offsets: list[int]) -> PartitionBack | NotProvenError:
@@ -222,7 +226,7 @@ def walk_back(
     left_at: Collection[int],
     leads: Sequence[int | None] = LEADS,
 ) -> PartitionBack | NotProvenError:
-    """Walk from a little before the lowest position; if nothing is proven, from further back."""
+    """Compare both logs from a little before the lowest position on; if that proves nothing, from further back."""
     if not committed and not copies.log.end:
         return PartitionBack({}, origin.log)
     why = NotProvenError("the remote partition no longer has any records")

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kafka_replication.components.kafka.exact_positions import ExactPosition, NotProvenError
-from kafka_replication.components.kafka.pair_positions import From, PairSides, pair_positions
+from kafka_replication.components.kafka.pair_positions import PairSides, RecordsFrom, pair_positions
 from kafka_replication.components.kafka.record_identity import Identified, identity
 
 
@@ -40,7 +40,7 @@ class Pair:
         else:
             self.there_at = end
 
-    def records(self, *, on_source: bool, produced_here: bool) -> From:
+    def records(self, *, on_source: bool, produced_here: bool) -> RecordsFrom:
         log = self.source if on_source else self.target
 
         def read(start: int) -> Iterator[Identified]:
