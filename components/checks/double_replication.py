@@ -90,7 +90,7 @@ def _two_paths(found: TwoPaths, topics: Mapping[str, tuple[ExpandedFlow, str]]) 
     records = f"records of `{found.topic}`" if found.topic else "records"
     why = f"Each record would be written to `{target}` twice."
     if longer[0].guard is not None:
-        why += " Loop guards do not prevent it: they only drop what returns to a cluster that it came from."
+        why += " Loop guards do not prevent it: they only drop records that return to the cluster they came from."
     if not found.topic:
         why += " It could not be decided whether any topic takes both paths."
     elif not found.is_certain:
@@ -154,7 +154,7 @@ def check_offsets_both_ways(flows: Sequence[ExpandedFlow]) -> Iterator[Problem]:
 
 
 def _translated_both_ways(flows: Sequence[ExpandedFlow]) -> Iterator[Problem]:
-    """Between two clusters: once for each two flows, even if several of their source connectors overlap."""
+    """Yield the problems between two clusters, once per pair of flows even if several of its connectors overlap."""
     sources = [(flow, settings) for flow in flows for _, settings in each_source(flow.settings)]
     selections = {str(index): topic_selection(settings, flow.kafka) for index, (flow, settings) in enumerate(sources)}
     told: set[frozenset[str]] = set()

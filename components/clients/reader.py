@@ -32,8 +32,8 @@ from kafka_replication.components.clients.streams import (
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
 from kafka_replication.components.kafka.topic_sync import TopicSetting
 
-#: Seconds for reading one of MirrorMaker's own topics, and longer for more than READ_SECONDS * SLOWEST_PER_SECOND
-#: records: a keeper's topic has one for each group and partition.
+#: Seconds for reading a topic of MirrorMaker's or of a keeper. A larger one gets more time, by its number of records: a
+#: keeper's topic has one for each group and partition.
 READ_SECONDS, SLOWEST_PER_SECOND = 10.0, 10_000
 _EARLIEST, _LATEST = OffsetSpec.earliest(), OffsetSpec.latest()  # type: ignore[no-untyped-call]  # they have no types
 _URL_SAFE = str.maketrans("+/", "-_", "=")
@@ -61,7 +61,7 @@ class KafkaReader(GroupAdmin, AclAdmin):
         self._idle: dict[bool, list[RangeReader]] = {True: [], False: []}
 
     def close(self) -> None:
-        """Close the connections; the reader is not used any more."""
+        """Close the connections. The reader cannot be used afterwards."""
         for readers in self._idle.values():
             while readers:
                 readers.pop().close()
@@ -88,7 +88,7 @@ class KafkaReader(GroupAdmin, AclAdmin):
         return described
 
     def topic_ids(self, topics: Iterable[str]) -> dict[str, str]:
-        """Kafka's id of each of the topics that exist, as its own tools print it."""
+        """Return Kafka's id of each of these topics that exists, as Kafka's own tools print it."""
         return {name: topic.id for name, topic in self.describe(topics).items()}
 
     def settings(self, topics: Collection[str]) -> dict[str, dict[str, TopicSetting]]:
@@ -103,7 +103,7 @@ class KafkaReader(GroupAdmin, AclAdmin):
         }
 
     def cleanup_policies(self, topics: Collection[str]) -> dict[str, str]:
-        """`cleanup.policy` by topic."""
+        """Return `cleanup.policy` by topic."""
         configs = self._configs(ConfigResource.Type.TOPIC, sorted(topics))
         return {topic: str(entries["cleanup.policy"].value) for topic, entries in configs.items()}
 
@@ -125,7 +125,7 @@ class KafkaReader(GroupAdmin, AclAdmin):
     def logs(
         self, partitions: Iterable[TopicPartition], *, committed: bool = False
     ) -> dict[TopicPartition, OffsetRange]:
-        """Log start and high watermark of each partition; with `committed`, the last stable offset as its end."""
+        """Return each partition's log, up to the high watermark or, with `committed`, up to the last stable offset."""
         wanted = list(partitions)
         starts, ends = (
             self._offsets(dict.fromkeys(wanted, _EARLIEST), committed=committed),
@@ -136,8 +136,8 @@ class KafkaReader(GroupAdmin, AclAdmin):
         }
 
     def ends(self, partitions: Iterable[TopicPartition], *, committed: bool = False) -> dict[TopicPartition, int]:
-        """High watermark by partition; with `committed`, the last stable offset, which is lower while a transaction is
-        open.
+        """Return the high watermark by partition; with `committed`, the last stable offset, which is lower while a
+        transaction is open.
         """
         return self._offsets(dict.fromkeys(partitions, _LATEST), committed=committed)
 
@@ -151,7 +151,7 @@ class KafkaReader(GroupAdmin, AclAdmin):
     def offsets_at(
         self, times_ms: Mapping[TopicPartition, int], *, committed: bool = False
     ) -> dict[TopicPartition, int]:
-        """Offset of the first record at or after a time (ms since 1970) by partition; -1 if there is none."""
+        """Return the first offset with this time (ms since 1970) or a later one, by partition; -1 if there is none."""
         # Kafka takes the time -1, that of a record without a timestamp, for the log's end.
         wanted = {
             partition: OffsetSpec.for_timestamp(time_ms) if time_ms >= 0 else _EARLIEST
@@ -161,12 +161,12 @@ class KafkaReader(GroupAdmin, AclAdmin):
 
     @contextmanager
     def stream(self, *, committed: bool) -> Iterator[RecordStream]:
-        """Reads ranges of partitions one after the other, without holding their records."""
+        """Provide a stream that reads ranges of partitions one after the other, without holding their records."""
         with closing(self._consumer(STREAM_CONFIG, committed)) as consumer:
             yield RecordStream(consumer, self._errors)
 
     def records(self, topic: str, *, newest: int | None = None) -> list[KafkaRecord]:
-        """Return all committed records of one of MirrorMaker's own topics, or the newest of each partition.
+        """Return all committed records of a small topic, such as MirrorMaker's own, or the `newest` of each partition.
 
         The records of a partition are in order. A topic that does not exist has none.
         """
@@ -221,7 +221,7 @@ class KafkaReader(GroupAdmin, AclAdmin):
 
     @contextmanager
     def _range_reader(self, committed: bool) -> Iterator[RangeReader]:
-        """Provide a reader whose consumer nobody else uses; the next read takes it again, unless this one fails."""
+        """Provide a reader that nobody else uses meanwhile. A later read uses it again, unless this one fails."""
         idle = self._idle[committed]
         try:
             reader = idle.pop()

@@ -152,7 +152,8 @@ class PartStatus:
 
 
 def up(console: Console, monitoring: bool = False) -> Endpoints:
-    """Build what is missing and start the parts that are not running; with `monitoring`, or if it had it, Prometheus.
+    """Build what is missing and start the parts that are not running. Prometheus is one of them with `monitoring`, or
+    if the stack already has it.
 
     Raises CannotRunError with the part that failed. The parts before it keep running, and the next `up` continues.
     """
@@ -217,7 +218,7 @@ def down(console: Console, purge: bool = False) -> None:
         for part in reversed((*PARTS, *prometheus.PARTS)):
             state = _take_down(console, state, part)
             if part is operator_part.OPERATOR:
-                # Only now, because the operator would start them again; even if nothing but the workers is left.
+                # After the operator, which would start them again, and even if only workers are left.
                 began = time.monotonic()
                 with console.status("stopping Connect workers"):
                     stopped = processes.stop_all(operator_part.workers(), grace_seconds=15)

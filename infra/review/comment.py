@@ -20,7 +20,7 @@ TITLE = (MARKER, "## What this change does to replication", "")
 LONGEST_COMMENT = 64_000
 #: Room for saying what is left out, in characters.
 _NOTE = 1_000
-#: Stacks, places and effects that are named in one place, at most.
+#: At most this many stacks, places or effects are named in one place.
 _MOST = 6
 
 
@@ -43,7 +43,9 @@ class Fold:
     fence: str = ""
 
     def text(self, room: int, rest: str) -> str:
-        """Return as many whole lines as fit into so many characters, and how many more there are; "" if none fits."""
+        """Return the section with as many whole lines as fit into `room` characters, and how many are left out; "" if
+        none fits. `rest` says what shows all of them.
+        """
         room -= len(self.title) + _NOTE
         fitting = sum(total <= room for total in accumulate(len(line) + 1 for line in self.lines))
         more = f"\n{number(len(self.lines) - fitting, 'more line')}; {rest} all.\n" if fitting < len(self.lines) else ""
@@ -59,12 +61,14 @@ def markdown(
     folds: Iterable[Fold] = (),
     rest: str = "`replicate diff` prints",
 ) -> str:
-    """Return `lead`, then what to do, with `steps` of the caller; `rest` says what shows the rest."""
+    """Return `lead`, then what to do, `steps` included, then the folded sections with `folds`. `rest` names the command
+    that shows what does not fit, as in "`replicate diff` prints".
+    """
     known = [comparison for comparison in comparisons if comparison.known]
     effects = sorted(_shared_effects(known), key=lambda shared: -shared[0].rank)
     advised, folded = _effect_steps(effects)
-    done = sorted([*steps, *_needs(known), *advised], key=lambda step: (step.who.phase, -step.severity.rank))
-    visible = [*lead, *_drift(known), *_numbered(done)]
+    to_do = sorted([*steps, *_needs(known), *advised], key=lambda step: (step.who.phase, -step.severity.rank))
+    visible = [*lead, *_drift(known), *_numbered(to_do)]
     return _fitted(
         visible, [*_commands(known), *_folded_effects(folded), *folds, *_unneeded(known), *_objects(known)], rest
     )
@@ -104,7 +108,7 @@ def _shared_effects(comparisons: Iterable[Comparison]) -> Iterator[tuple[Impact,
 
 
 def _effect_steps(effects: Iterable[tuple[Impact, str, str]]) -> tuple[list[ReviewStep], list[tuple[Impact, str]]]:
-    """Return what to do about effects, and the effects that need nothing done or are too many for their step."""
+    """Return what to do about effects, and the effects that need no action or for which a step has no room."""
     advised: dict[tuple[Who, str], list[tuple[Impact, str]]] = {}
     folded: list[tuple[Impact, str]] = []
     for severity, code, line in effects:
@@ -193,7 +197,7 @@ def _objects(comparisons: Sequence[Comparison]) -> Iterator[Fold]:
 
 
 def _plain(comparisons: Iterable[Comparison]) -> str:
-    """Return the names of stacks for a title, which is no Markdown."""
+    """Return the names of stacks for a title, which is not Markdown."""
     return named([comparison.stack for comparison in comparisons], _MOST)
 
 

@@ -88,13 +88,13 @@ class Explained:
     definition: Definition | None
 
     @property
-    def holds(self) -> EffectiveSetting:
+    def effective(self) -> EffectiveSetting:
         return self.settings[-1]
 
 
 @dataclass(frozen=True)
 class Reader:
-    """Reads properties: a connector, one of its Kafka clients, or the workers. `note` says when a client exists."""
+    """A connector, one of its Kafka clients, or the workers, and what it reads. `note` says when a client exists."""
 
     connector: str
     client: str
@@ -104,7 +104,7 @@ class Reader:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Holds what a flow's connectors, clients and workers read in one version of Kafka."""
+    """What a flow's connectors, clients and workers read in one version of Kafka."""
 
     stack: str
     flow: str
@@ -254,7 +254,7 @@ def _property_json(explained: Explained) -> dict[str, Any]:
     definition = explained.definition
     return {
         "property": explained.name,
-        **_setting_json(explained.name, explained.holds),
+        **_setting_json(explained.name, explained.effective),
         "type": definition.type.value if definition else None,
         "default": definition.default if definition else None,
         "documentation": definition.documentation if definition else None,
@@ -272,29 +272,29 @@ def shown(name: str, setting: EffectiveSetting) -> str:
 
 
 def print_explanation(explained: Explanation, console: Console) -> None:
-    """Print every property: value, who set it, and why. A client's connection is shown only at its connector."""
+    """Print every property: its value, what set it, and why. A client's connection is shown only at its connector."""
     for reader in explained.readers:
         shown_here = [
-            entry for entry in reader.properties if not (reader.client and entry.holds.layer == LayerName.CLUSTERS)
+            entry for entry in reader.properties if not (reader.client and entry.effective.layer == LayerName.CLUSTERS)
         ]
         if not console.is_terminal:
             for entry in shown_here:
-                _print_line(reader, entry, entry.holds, console)
+                _print_line(reader, entry, entry.effective, console)
         elif shown_here:
             table = _table(reader)
             for entry in shown_here:
-                table.add_row(*_row(entry.name, entry.name, entry.holds))
+                table.add_row(*_row(entry.name, entry.name, entry.effective))
             console.print(table)
 
 
 def print_property(explained: Explanation, console: Console) -> None:
-    """Print the value of a property in each layer. A terminal strikes out what is overridden; a file has it last."""
+    """Print a property's value in each layer. A terminal strikes out overridden values; a file has them last."""
     for reader in explained.readers:
         for entry in reader.properties:
             if console.is_terminal:
                 console.print(_history(reader, entry))
                 continue
-            _print_line(reader, entry, entry.holds, console)
+            _print_line(reader, entry, entry.effective, console)
             for setting in reversed(entry.settings[:-1]):
                 _print_line(reader, entry, setting, console, note=" overrides")
             print_fact(console, f"{_title(reader)}: {escape(entry.name)}: {_definition_text(entry)}")
@@ -304,7 +304,7 @@ def _history(reader: Reader, explained: Explained) -> Table:
     table = _table(reader)
     table.caption, table.caption_justify = _definition_text(explained), "left"
     for setting in explained.settings:
-        style = "" if setting is explained.holds else "dim strike"
+        style = "" if setting is explained.effective else "dim strike"
         table.add_row(*_row(explained.name, setting.key or explained.name, setting), style=style)
     return table
 

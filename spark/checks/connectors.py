@@ -27,8 +27,8 @@ from kafka_replication.components.contract.wording import agreeing, numbered
 from kafka_replication.components.kafka.connectors import ConnectorRole, failures, is_observed, reported_connectors
 from kafka_replication.spark.read.waiting import wait_until
 
-#: The consequence if a connector of this role does not run.
-_MEANS: Mapping[ConnectorRole, str] = {
+#: What follows if a connector of this role does not run.
+_CONSEQUENCES: Mapping[ConnectorRole, str] = {
     "source": "records that are produced now do not reach the target",
     "checkpoint": (
         "offsets that groups commit now are not translated, so after a failover they read records again or start "
@@ -39,34 +39,39 @@ _MEANS: Mapping[ConnectorRole, str] = {
 _NOT_REPORTED = "connector-not-reported"
 _WITHOUT_TASK = "connector-without-task"
 _UNKNOWN = (_NOT_REPORTED, "connectors-not-visible")
-#: Findings that a starting connector causes for a while.
-_PASSING = frozenset({_NOT_REPORTED, _WITHOUT_TASK})
+#: Findings that end by themselves once a connector has started.
+_WHILE_STARTING = frozenset({_NOT_REPORTED, _WITHOUT_TASK})
 
 
 @dataclass(frozen=True)
-class Object:
-    """A Kubernetes object as it is; `live` is None if it does not exist, `refusal` says why it could not be read."""
+class ConnectorObject:
+    """The Kubernetes object of a connector, as it was read. `live` is None if it does not exist; `refusal` says why it
+    could not be read.
+    """
 
     live: Mapping[str, Any] | None = None
     refusal: str = ""
 
 
 def judge_when_reported(
-    flow: str, namespace: str, read: Callable[[], Mapping[ConnectorParameters, Object]], deadline_seconds: float
+    flow: str,
+    namespace: str,
+    read: Callable[[], Mapping[ConnectorParameters, ConnectorObject]],
+    deadline_seconds: float,
 ) -> CheckOutcome:
-    """Return the outcome once no connector is starting any more, or at the deadline."""
+    """Return the outcome once every connector has started or failed, or at the deadline."""
     outcomes: list[CheckOutcome] = []
 
     def reported() -> bool:
         outcomes.append(judge(flow, namespace, read()))
-        return _PASSING.isdisjoint(finding.code for finding in outcomes[-1].findings)
+        return _WHILE_STARTING.isdisjoint(finding.code for finding in outcomes[-1].findings)
 
     wait_until(reported, deadline_seconds, every_seconds=1)
     return outcomes[-1]
 
 
-def judge(flow: str, namespace: str, objects: Mapping[ConnectorParameters, Object]) -> CheckOutcome:
-    """Return the outcome over a flow's connectors."""
+def judge(flow: str, namespace: str, objects: Mapping[ConnectorParameters, ConnectorObject]) -> CheckOutcome:
+    """Return the outcome for a flow's connectors."""
     findings = [finding for connector, at in objects.items() for finding in _findings(connector, at, namespace)]
     unknown = not_judged(findings, _UNKNOWN)
     tasks = sum(
@@ -83,13 +88,13 @@ def judge(flow: str, namespace: str, objects: Mapping[ConnectorParameters, Objec
     )
 
 
-def _findings(connector: ConnectorParameters, at: Object, namespace: str) -> list[Finding]:
+def _findings(connector: ConnectorParameters, at: ConnectorObject, namespace: str) -> list[Finding]:
     where = f"{connector.connector} ({connector.kind} {namespace}/{connector.object_name})"
     if at.refusal:
         what = f"{where}: the job cannot ask whether the connector runs: {at.refusal}"
         return [error("connectors-not-visible", what)]
     if at.live is None:
-        return [fail("connector-missing", f"{where} does not exist: {_MEANS[connector.role]}")]
+        return [fail("connector-missing", f"{where} does not exist: {_CONSEQUENCES[connector.role]}")]
     if not is_observed(at.live):
         what = f"{where}: the operator has not reported since the resource was changed, so its status is outdated"
         return [error(_NOT_REPORTED, what)]
@@ -101,12 +106,14 @@ def _findings(connector: ConnectorParameters, at: Object, namespace: str) -> lis
         for failure in failures(status)
     ]
     if failed:
-        return [fail("connector-failed", f"{where}: {'; '.join(failed)}. So {_MEANS[connector.role]}", len(failed))]
+        return [
+            fail("connector-failed", f"{where}: {'; '.join(failed)}. So {_CONSEQUENCES[connector.role]}", len(failed))
+        ]
     return _not_running(connector, where, status, at.live)
 
 
 def _announced(connector: ConnectorParameters, live: Mapping[str, Any]) -> str:
-    """Who stopped or paused the connector, when and until when, if it was announced."""
+    """Return who announced a stop or pause of the connector, when and until when; "" if nobody did."""
     state = temporary_states(live).get(connector.connector)
     return state.text(datetime.now(UTC)) if state is not None else ""
 
@@ -114,13 +121,15 @@ def _announced(connector: ConnectorParameters, live: Mapping[str, Any]) -> str:
 def _not_running(
     connector: ConnectorParameters, where: str, status: Mapping[str, Any], live: Mapping[str, Any]
 ) -> list[Finding]:
-    means, state = _MEANS[connector.role], _state(status)
+    consequence, state = _CONSEQUENCES[connector.role], _state(status)
     if state in ("STOPPED", "PAUSED"):
-        return [fail("connector-stopped", f"{where} is {_announced(connector, live) or state.lower()}: {means}")]
+        return [fail("connector-stopped", f"{where} is {_announced(connector, live) or state.lower()}: {consequence}")]
     tasks = status.get("tasks") or []
-    resting = [str(task["id"]) for task in tasks if task.get("state") in ("STOPPED", "PAUSED")]
-    if resting:
-        return [fail("connector-stopped", f"{where}: task {', '.join(resting)} is not running: {means}", len(resting))]
+    halted = [str(task["id"]) for task in tasks if task.get("state") in ("STOPPED", "PAUSED")]
+    if halted:
+        return [
+            fail("connector-stopped", f"{where}: task {', '.join(halted)} is not running: {consequence}", len(halted))
+        ]
     if state != "RUNNING" or any(task.get("state") != "RUNNING" for task in tasks):
         return [error(_NOT_REPORTED, f"{where} is starting: the operator reports {state.lower()}")]
     if tasks:
@@ -131,12 +140,12 @@ def _not_running(
         fail(
             _WITHOUT_TASK,
             f"{where} runs, but has no task: nothing that it selects exists, or a cluster refuses its login. "
-            f"So {means}",
+            f"So {consequence}",
         )
     ]
 
 
-def _status(connector: ConnectorParameters, at: Object) -> Mapping[str, Any] | None:
+def _status(connector: ConnectorParameters, at: ConnectorObject) -> Mapping[str, Any] | None:
     """Return what the object reports about this connector; None if it reports nothing."""
     reported = reported_connectors(at.live or {})
     return next((status for status in reported if status.get("name", connector.connector) == connector.connector), None)

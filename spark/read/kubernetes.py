@@ -20,7 +20,7 @@ from kafka_replication.components.contract.published_verdict import (
 )
 from kafka_replication.components.contract.report import TopicIds
 from kafka_replication.components.kafka.connectors import failures, is_observed, reported_connectors
-from kafka_replication.spark.checks.connectors import Object
+from kafka_replication.spark.checks.connectors import ConnectorObject
 from kafka_replication.spark.read.waiting import wait_until
 
 T = TypeVar("T")
@@ -56,28 +56,30 @@ TIMEOUT_SECONDS = 10
 _PLURALS = {"KafkaConnector": "kafkaconnectors", "KafkaMirrorMaker2": "kafkamirrormaker2s"}
 
 
-def read_objects(flow: FlowParameters, kubeconfig: Path | None) -> dict[ConnectorParameters, Object]:
+def read_objects(flow: FlowParameters, kubeconfig: Path | None) -> dict[ConnectorParameters, ConnectorObject]:
     """Return the object of each of the flow's connectors, as Kubernetes has it now."""
     wanted = flow.connectors or ()
     try:
         objects = client.CustomObjectsApi(api_client(kubeconfig))
     except CannotRunError as error:
-        return dict.fromkeys(wanted, Object(refusal=error.what))
+        return dict.fromkeys(wanted, ConnectorObject(refusal=error.what))
     return {connector: _read(objects, connector, flow.namespace) for connector in wanted}
 
 
-def _read(objects: client.CustomObjectsApi, connector: ConnectorParameters, namespace: str) -> Object:
+def _read(objects: client.CustomObjectsApi, connector: ConnectorParameters, namespace: str) -> ConnectorObject:
     group, _, version = connector.api_version.partition("/")
     plural, name = _PLURALS[connector.kind], connector.object_name
     try:
         live = objects.get_namespaced_custom_object(
             group, version, namespace, plural, name, _request_timeout=TIMEOUT_SECONDS
         )
-        return Object(cast("Mapping[str, Any]", live))
+        return ConnectorObject(cast("Mapping[str, Any]", live))
     except client.ApiException as error:
-        return Object() if error.status == 404 else Object(refusal=f"Kubernetes answers {error.reason}")
+        return (
+            ConnectorObject() if error.status == 404 else ConnectorObject(refusal=f"Kubernetes answers {error.reason}")
+        )
     except HTTPError:
-        return Object(refusal="the Kubernetes API server does not answer")
+        return ConnectorObject(refusal="the Kubernetes API server does not answer")
 
 
 @dataclass(frozen=True)
@@ -167,7 +169,7 @@ def await_connectors(
     return wait_until(probe, deadline_seconds, _EVERY_SECONDS)
 
 
-def settled(read: Object) -> bool:
+def settled(read: ConnectorObject) -> bool:
     """Return whether an object's connectors run according to its status, or cannot be read."""
     live = read.live
     if read.refusal or live is None:

@@ -97,7 +97,7 @@ def verdict(flow: Working) -> Verdict:
 
 
 def _connectors(flow: Working) -> CheckOutcome:
-    found = {_connector(role): connectors.Object(_object(role, state)) for role, state in flow.states.items()}
+    found = {_connector(role): connectors.ConnectorObject(_object(role, state)) for role, state in flow.states.items()}
     return connectors.judge(FLOW.name, FLOW.namespace, found)
 
 

@@ -11,7 +11,7 @@ from kafka_replication.components.contract.report import CheckOutcome, Verdict, 
 from kafka_replication.components.contract.temporary_states import ANNOTATION, TemporaryState, annotation_value
 from kafka_replication.components.kafka.connectors import ConnectorRole
 from kafka_replication.components.render.job_parameters import flow_parameters
-from kafka_replication.spark.checks.connectors import Object, judge, judge_when_reported
+from kafka_replication.spark.checks.connectors import ConnectorObject, judge, judge_when_reported
 from tests.builders import a_resolved_flow
 
 TRACE = """org.apache.kafka.connect.errors.ConnectException: cannot start
@@ -31,7 +31,7 @@ def a_connector(role: ConnectorRole = "source") -> ConnectorParameters:
     )
 
 
-def reported(state: str, *tasks: str, **of_task: Any) -> Object:
+def reported(state: str, *tasks: str, **of_task: Any) -> ConnectorObject:
     connector = {
         "name": "orders-source",
         "connector": {"state": state},
@@ -40,16 +40,16 @@ def reported(state: str, *tasks: str, **of_task: Any) -> Object:
     return current({"connectorStatus": connector})
 
 
-def current(status: Mapping[str, Any]) -> Object:
+def current(status: Mapping[str, Any]) -> ConnectorObject:
     """A resource whose status belongs to its newest generation."""
-    return Object({"metadata": {"generation": 2}, "status": {"observedGeneration": 2, **status}})
+    return ConnectorObject({"metadata": {"generation": 2}, "status": {"observedGeneration": 2, **status}})
 
 
 def test_a_connector_status_of_an_older_generation_is_an_error() -> None:
     """Somebody has just paused the connector, and the operator still reports that it runs."""
     at = reported("RUNNING", "RUNNING")
     assert at.live is not None
-    outcome = judged(Object({**at.live, "metadata": {"generation": 3}}))
+    outcome = judged(ConnectorObject({**at.live, "metadata": {"generation": 3}}))
     assert (outcome.verdict, [each.code for each in outcome.findings]) == (Verdict.ERROR, ["connector-not-reported"])
 
 
@@ -58,21 +58,21 @@ def test_the_report_says_who_stopped_a_connector_and_when() -> None:
     state = TemporaryState("orders", "stopped", "ann", datetime(2026, 1, 31, 2, 10, tzinfo=UTC), None)
     assert at.live is not None
     annotations = {ANNOTATION: annotation_value({"orders-source": state})}
-    outcome = judged(Object({**at.live, "metadata": {"generation": 2, "annotations": annotations}}))
+    outcome = judged(ConnectorObject({**at.live, "metadata": {"generation": 2, "annotations": annotations}}))
     (finding,) = outcome.findings
     assert "is stopped by ann at 02:10Z on 2026-01-31: records that are" in finding.message
 
 
-def judged(at: Object, role: ConnectorRole = "source") -> CheckOutcome:
+def judged(at: ConnectorObject, role: ConnectorRole = "source") -> CheckOutcome:
     return judge("orders", "mirror-orders", {a_connector(role): at})
 
 
 @pytest.mark.parametrize(
     "starting",
-    [Object({"metadata": {"generation": 1}}), reported("RESTARTING"), reported("RUNNING")],
+    [ConnectorObject({"metadata": {"generation": 1}}), reported("RESTARTING"), reported("RUNNING")],
     ids=["new", "restarting", "no task yet"],
 )
-def test_the_job_waits_for_a_connector_that_is_starting(starting: Object) -> None:
+def test_the_job_waits_for_a_connector_that_is_starting(starting: ConnectorObject) -> None:
     answers = iter([starting, reported("RUNNING", "RUNNING")])
     outcome = judge_when_reported("orders", "mirror-orders", lambda: {a_connector(): next(answers)}, 30)
     assert (outcome.verdict, outcome.counts["tasks"]) == (Verdict.PASS, 1)
@@ -104,14 +104,22 @@ def test_a_connector_that_never_starts_is_an_error_at_the_deadline() -> None:
         pytest.param(reported("UNASSIGNED"), "error", "connector-not-reported", "reports unassigned", id="starting"),
         pytest.param(current({}), "error", "connector-not-reported", "has not reported", id="no status"),
         pytest.param(
-            Object(), "fail", "connector-missing", "mirror-orders/orders-source) does not exist", id="does not exist"
+            ConnectorObject(),
+            "fail",
+            "connector-missing",
+            "mirror-orders/orders-source) does not exist",
+            id="does not exist",
         ),
         pytest.param(
-            Object(refusal="Kubernetes answers Forbidden"), "error", "connectors-not-visible", "Forbidden", id="denied"
+            ConnectorObject(refusal="Kubernetes answers Forbidden"),
+            "error",
+            "connectors-not-visible",
+            "Forbidden",
+            id="denied",
         ),
     ],
 )
-def test_a_connector_that_does_not_run_never_passes(at: Object, verdict: str, code: str, words: str) -> None:
+def test_a_connector_that_does_not_run_never_passes(at: ConnectorObject, verdict: str, code: str, words: str) -> None:
     """If no record is waiting and another flow's heartbeats arrive, no other check notices this."""
     outcome = judged(at)
     (finding,) = outcome.findings
@@ -131,7 +139,7 @@ def test_a_checkpoint_connector_without_tasks_passes() -> None:
 
 
 def test_connectors_that_cannot_be_seen_may_be_accepted() -> None:
-    outcome = judged(Object(refusal="no kubeconfig and no service account"))
+    outcome = judged(ConnectorObject(refusal="no kubeconfig and no service account"))
     assert accepting(outcome, {"connectors-not-visible": "watched elsewhere"}).verdict is Verdict.PASS
 
 

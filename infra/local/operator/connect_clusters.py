@@ -45,14 +45,14 @@ class WorkersOutcome:
 
 @dataclass
 class ConnectClusters:
-    """Runs the workers of one resource after another. What it remembers between rounds may be lost without harm."""
+    """Runs Connect workers, one resource at a time. What it remembers between rounds may be lost without harm."""
 
     api: KubernetesApi
     kubeconfig: Path
     workers: WorkerProcesses
     jars: worker_processes.KafkaJars
     _applied: dict[Component, tuple[str, float]] = field(default_factory=dict)
-    _kept: dict[Component, str] = field(default_factory=dict)
+    _written: dict[Component, str] = field(default_factory=dict)
     _rests: dict[int, ConnectRest] = field(default_factory=dict)
     _misses: dict[int, int] = field(default_factory=dict)
 
@@ -125,7 +125,7 @@ class ConnectClusters:
             self.workers.stop(record)
         self.workers.forget(key)
         self._applied.pop(key, None)
-        self._kept.pop(key, None)
+        self._written.pop(key, None)
 
     def placed(self, connect: ConnectResource, connectors: Sequence[ConnectorResource]) -> list[ConnectorResource]:
         """Return the connectors as Connect gets them here, with the paths of their files on this machine."""
@@ -144,12 +144,12 @@ class ConnectClusters:
         self._write_kubeconfig(connect, cluster)
         files = WorkerFiles(connect, secrets, self._store_password(connect.key))
         properties = files.properties()
-        told = [properties, [*jvm, rules or ""], dict(connect.resources), dict(connect.pod_annotations), jars.name]
-        # A token also belongs to one KafkaConnect and one API server only.
-        digest = _digest([*told, worker_files.contents_digest(secrets), connect.uid, cluster])
-        if self._kept.get(connect.key) != digest:
+        settings = [properties, [*jvm, rules or ""], dict(connect.resources), dict(connect.pod_annotations), jars.name]
+        # The workers' token is valid only for this KafkaConnect and this API server.
+        digest = _digest([*settings, worker_files.contents_digest(secrets), connect.uid, cluster])
+        if self._written.get(connect.key) != digest:
             self.workers.keep(connect.key, files.files())
-            self._kept[connect.key] = digest
+            self._written[connect.key] = digest
         return WorkerSpec(digest, jars, properties, jvm, rules)
 
     def _store_password(self, key: Component) -> str:

@@ -40,7 +40,7 @@ def reader(explained: Explanation, connector: str, client: str = "") -> Reader:
 def effective(reader: Reader, name: str) -> tuple[str, str, str]:
     """Value, layer and key of a property that a connector or client reads."""
     (found,) = [each for each in reader.properties if each.name == name]
-    return str(found.holds.value), found.holds.layer, found.holds.key
+    return str(found.effective.value), found.effective.layer, found.effective.key
 
 
 def test_every_connector_each_of_its_clients_and_the_workers_are_listed(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_workers_that_only_send_heartbeats_are_named_with_their_cluster(tmp_path
     found = explanation(settings, "orders")
     workers = reader(found, "workers `orders-heartbeats` of useast")
     assert effective(workers, "connector.client.config.override.policy")[0] == "All"
-    (servers,) = [each.holds for each in workers.properties if each.name == "bootstrap.servers"]
+    (servers,) = [each.effective for each in workers.properties if each.name == "bootstrap.servers"]
     assert (servers.value, servers.why) == ("kafka.useast.example.com:9093", "clusters.useast.bootstrapServers")
     assert not [each.name for each in reader(found, "orders-heartbeat").properties if each.name.startswith("producer.")]
 
@@ -146,7 +146,7 @@ def test_a_prefixed_key_is_shown_for_its_connector_and_for_the_clients_that_read
 
 def test_kafkas_defaults_are_shown_only_on_request(tmp_path: Path) -> None:
     few, all_of_them = explained(tmp_path), explained(tmp_path, defaults=True)
-    assert not [each for reader in few.readers for each in reader.properties if each.holds.layer == "Kafka"]
+    assert not [each for reader in few.readers for each in reader.properties if each.effective.layer == "Kafka"]
     assert effective(reader(all_of_them, "orders-source"), "refresh.topics.enabled")[:2] == ("true", "Kafka")
     assert effective(reader(all_of_them, "orders-source", "data-producer"), "batch.size")[:2] == ("16384", "Kafka")
 
@@ -159,7 +159,7 @@ def test_the_explained_values_are_the_rendered_values(tmp_path: Path) -> None:
     settings = read_settings("test", write_stack(tmp_path, a_topology(a_flow(tuning={"preset": "latency"}))))
     (resolved,) = resolve_flows(settings.topology, None, {})
     found = {
-        each.name: each.holds.value for each in reader(explanation(settings, "orders"), "orders-source").properties
+        each.name: each.effective.value for each in reader(explanation(settings, "orders"), "orders-source").properties
     }
     rendered = connector_config(resolved, "source")
     assert set(found) == {*rendered, "name", "connector.class", "tasks.max"}
@@ -217,8 +217,8 @@ def test_a_field_of_a_rendered_object_is_explained_as_the_property_that_it_becom
     sources = {"fast": {"topics": ["orders"], "tasksMax": 6}, "bulk": {"topics": ["logs"]}}
     found = explained(tmp_path, topics=[], connectors={"sources": sources})
     (fast,) = [each for each in reader(found, "orders-source-fast").properties if each.name == "tasks.max"]
-    assert (fast.holds.value, fast.holds.layer) == (6, "model")
-    assert fast.holds.why == "replications.orders.connectors.sources.fast.tasksMax"
+    assert (fast.effective.value, fast.effective.layer) == (6, "model")
+    assert fast.effective.why == "replications.orders.connectors.sources.fast.tasksMax"
     assert effective(reader(found, "orders-source-bulk"), "tasks.max")[0] == "3"
     assert effective(reader(found, "orders-checkpoint"), "tasks.max")[0] == "1"
     assert effective(reader(found, "workers"), "group.id")[:2] == ("mirror-orders", "model")
