@@ -1,4 +1,4 @@
-"""Every derived name: Kubernetes objects, connectors, worker groups, internal and remote topics."""
+"""Derives every name: of Kubernetes objects, connectors, worker groups, internal and remote topics."""
 
 import hashlib
 import json
@@ -24,49 +24,49 @@ def namespace_name(flow_name: str, flow: Flow) -> str:
 
 
 def connect_name(workers: str, flow: Flow) -> str:
-    """Name of the KafkaConnect or KafkaMirrorMaker2."""
+    """Return the name of the KafkaConnect or KafkaMirrorMaker2."""
     return flow.connect.name or workers
 
 
 def service_account_name(workers: str) -> str:
-    """Name of the service account that workers run as. Source: Strimzi KafkaConnectResources.serviceAccountName."""
+    """Return the name of the workers' ServiceAccount. Source: Strimzi KafkaConnectResources.serviceAccountName."""
     return f"{workers}-connect"
 
 
 def mirror_maker2_account_name(workers: str) -> str:
-    """Name of the service account of a KafkaMirrorMaker2's workers. Source: KafkaMirrorMaker2Resources."""
+    """Return the name of the ServiceAccount of a KafkaMirrorMaker2's workers. Source: KafkaMirrorMaker2Resources."""
     return f"{workers}-mirrormaker2"
 
 
 def heartbeat_workers_name(workers: str) -> str:
-    """Workers for the heartbeats of a KafkaMirrorMaker2 whose API version has no heartbeat connector."""
+    """Return the name of the separate workers that send heartbeats for these workers or this flow."""
     return f"{workers}-heartbeats"
 
 
 def mirror_connector_name(flow: Flow, connector_class: str) -> str:
-    """Name that the operator gives a connector of a KafkaMirrorMaker2. Source: KafkaMirrorMaker2Connectors."""
+    """Return the name that the operator gives a mirror's connector. Source: KafkaMirrorMaker2Connectors."""
     return f"{flow.source}->{flow.target}.{connector_class.rpartition('.')[2]}"
 
 
 def group_id(workers: str, flow: Flow) -> str:
-    """Worker group of the Connect cluster, unique on the target Kafka cluster."""
+    """Return the workers' group, which is unique on the target Kafka cluster."""
     return flow.connect.group_id or f"mirror-{workers}"
 
 
 def starts_group(flow_name: str) -> str:
-    """Group on the source whose offsets say where each partition starts under `onLoss: stop`. By its name, MirrorMaker
-    translates it nowhere (`groups.exclude`).
+    """Return the group on the source whose offsets say where each partition starts under `onLoss: stop`. Because of its
+    name, MirrorMaker never translates it (`groups.exclude`).
     """
     return f"__mm2-starts.{flow_name}"
 
 
 def storage_topic_name(workers: str, flow: Flow, role: StorageRole) -> str:
-    """Storage topic of the Connect cluster; no flow replicates a topic with a derived name (`STORAGE_TOPICS`)."""
+    """Return a storage topic of the Connect cluster; no flow replicates a derived one (`STORAGE_TOPICS`)."""
     return getattr(flow.connect.storage_topics, role) or f"mirror-{workers}-{role}-internal"
 
 
 def connector_name(flow_name: str, flow: Flow, role: ConnectorRole, part: str = "") -> str:
-    """Name of a KafkaConnector; `part` distinguishes the source connectors of a flow that has several."""
+    """Return the name of a KafkaConnector; `part` tells the source connectors of a flow apart if it has several."""
     connector: Connector = flow.connectors.sources[part] if part else getattr(flow.connectors, role)
     if connector.name is not None:
         return connector.name
@@ -74,37 +74,37 @@ def connector_name(flow_name: str, flow: Flow, role: ConnectorRole, part: str = 
 
 
 def secret_name(flow_name: str, side: Side) -> str:
-    """Rendered Secret with a cluster's credentials for the connectors."""
+    """Return the name of the rendered Secret with a cluster's credentials for the connectors."""
     return f"{flow_name}-{side}-credentials"
 
 
 def validation_secret_name(flow_name: str, side: Side) -> str:
-    """Rendered Secret with the validation job's credentials; the connectors' Role does not include it."""
+    """Return the name of the rendered Secret with the validation's credentials, not for connectors."""
     return f"{flow_name}-{side}-validation"
 
 
 def keeper_secret_name(flow_name: str, side: Side) -> str:
-    """Rendered Secret with the keeper's credentials."""
+    """Return the name of the rendered Secret with the keeper's credentials."""
     return f"{flow_name}-{side}-keeper"
 
 
 def validation_run_name(flow_name: str) -> str:
-    """Name of what runs the validation job in the cluster: its ServiceAccount, Role, RoleBinding and CronJob."""
+    """Return the name of the ServiceAccount, Role, RoleBinding and CronJob that run the validation in the cluster."""
     return f"{flow_name}-validation"
 
 
 def validation_job_name(flow_name: str, content: str) -> str:
-    """Name of the Job after a deployment. A Job cannot be changed, so new content needs a new name."""
+    """Return the name of the Job after a deployment. A Job cannot be changed, so new content needs a new name."""
     return f"{validation_run_name(flow_name)}-{hashlib.sha256(content.encode()).hexdigest()[:10]}"
 
 
 def kafka_user_password_secret_name(user: str) -> str:
-    """Rendered Secret with the password of a KafkaUser; the User Operator's own Secret has just the user's name."""
+    """Return the name of the rendered Secret with a KafkaUser's password; the User Operator's has the user's name."""
     return f"{user}-given-password"
 
 
 def config_map_name(flow_name: str, role: str, data: Mapping[str, str]) -> str:
-    """Name with a digest of the content; Connect resolves a placeholder only once, so new content needs a new name."""
+    """Return a name with a digest of the content. Connect resolves a placeholder once: new content needs a new name."""
     content = json.dumps(data, sort_keys=True, separators=(",", ":"))
     return f"{flow_name}-{role}-{hashlib.sha256(content.encode()).hexdigest()[:10]}"
 
@@ -114,7 +114,7 @@ def role_name(flow_name: str) -> str:
 
 
 def policy_class(flow: Flow) -> str:
-    """Java class of a flow's replication policy."""
+    """Return the Java class of a flow's replication policy."""
     return flow.policy_class or POLICY_CLASSES[flow.policy]
 
 
@@ -124,7 +124,7 @@ def replication_policy(flow: Flow) -> ReplicationPolicy:
 
 
 def offset_syncs_topic_name(flow: Flow) -> str:
-    """Internal topic of the flow's offset syncs."""
+    """Return the internal topic of the flow's offset syncs."""
     return replication_policy(flow).offset_syncs_topic(
         on_source=flow.offset_syncs.location is OffsetSyncsLocation.SOURCE
     )

@@ -94,7 +94,7 @@ class Need:
         return self.name in (EVERY_NAME, name)
 
     def of(self, name: str) -> "Need":
-        """Return the same need for only one of its names."""
+        """Return the same need for one name only."""
         return replace(self, pattern="literal", name=name)
 
     def __str__(self) -> str:

@@ -24,7 +24,7 @@ MIRROR_MAKER2_TYPE = "replication:kafka:MirrorMaker2"
 
 @dataclass(frozen=True, kw_only=True)
 class ReplicationFlowArgs(ReplicationArgs):
-    """A flow with its clusters and values."""
+    """The arguments of a `ReplicationFlow`: the flow. Its clusters and secret values are those of `ReplicationArgs`."""
 
     flow: Flow | Mapping[str, Any]
 
@@ -50,9 +50,9 @@ class ReplicationFlow(pulumi.ComponentResource):
 
 @dataclass(frozen=True, kw_only=True)
 class BidirectionalPrefixlessPairArgs(ReplicationArgs):
-    """A pair with its clusters and values. `targets` selects the halves to deploy by the alias of their target (all
-    without it); a stack of one region deploys one. `providers` holds a Kubernetes provider for each target, if the
-    halves go to two Kubernetes clusters.
+    """The arguments of a `BidirectionalPrefixlessPair`. `targets` selects the halves to deploy by the alias of their
+    target (all without it); a stack of one region deploys one. `providers` holds a Kubernetes provider for each target,
+    if the halves go to two Kubernetes clusters.
     """
 
     pair: PrefixlessPair | Mapping[str, Any]
@@ -89,7 +89,7 @@ class BidirectionalPrefixlessPair(pulumi.ComponentResource):
 
 @dataclass(frozen=True, kw_only=True)
 class ConnectClusterSplitArgs(ReplicationArgs):
-    """A split with its clusters and values."""
+    """The arguments of a `ConnectClusterSplit`."""
 
     split: Split | Mapping[str, Any]
 
@@ -109,7 +109,9 @@ class ConnectClusterSplit(pulumi.ComponentResource):
 
 @dataclass(frozen=True, kw_only=True)
 class KafkaMirrorMaker2Args(ReplicationArgs):
-    """Mirrors, clusters and values; `targets` selects resources by their target's alias (all without it)."""
+    """The arguments of a `KafkaMirrorMaker2`. `targets` selects the resources to deploy by the alias of their target
+    (all without it).
+    """
 
     mirrors: MirrorMaker2 | Mapping[str, Any]
     targets: frozenset[str] | None = None

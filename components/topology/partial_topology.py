@@ -94,7 +94,7 @@ def without_mistakes(model: type[Model], data: object) -> PartialFile | None:
 def _below(
     model: type[Model], renamed: Mapping[Path, Path], details: list[ErrorDetails], given: object
 ) -> Iterator[Problem]:
-    """Mistakes below keys that are read as they were meant, with their paths in the file."""
+    """Yield the mistakes below misspelt keys, which are read under their right names, with their paths in the file."""
     for meant, written in renamed.items():
         here = [detail for detail in details if file_path(detail, given)[: len(meant)] == meant]
         for problem in form_problems(here, given, model):

@@ -17,7 +17,7 @@ from kafka_replication.infra.review.object_changes import ChangeKind, FieldChang
 
 
 def merged_effects(effects: Iterable[Effect]) -> list[Effect]:
-    """Return the effects in their order; equal effects on several flows become one that names all of them."""
+    """Return the effects in order, with equal effects on several flows merged into one that names all of them."""
     groups: dict[tuple[str, str, str], list[Effect]] = {}
     for effect in effects:
         groups.setdefault((effect.severity, effect.code, effect.what), []).append(effect)

@@ -60,8 +60,8 @@ KeystoreToPem = Callable[[bytes, str, str, str], str]
 
 
 def resolver(kubeconfig: Path | None = None, secrets: Path | None = None) -> Resolve:
-    """Return a function that resolves references. It reads Secrets from NAMESPACE/NAME/KEY in the folder `secrets`, or
-    else from the Kubernetes API, with `kubeconfig`, $KUBECONFIG or the pod's account.
+    """Return a function that resolves references. It reads Secrets as files NAMESPACE/NAME/KEY in the folder `secrets`,
+    or without one from the Kubernetes API, with `kubeconfig`, $KUBECONFIG or the pod's account.
     """
 
     def resolve(reference: CredentialReference) -> Secret:

@@ -131,7 +131,7 @@ def _is_passed(key: str) -> bool:
 
 
 def _other_connection(workers: PropertiesFile, connectors: Iterable[tuple[str, RestConnector]]) -> Iterator[LeftOut]:
-    """Yield a note for each property by which the workers reach the target otherwise than a source connector."""
+    """Yield a note for each property in which the workers' login to the target differs from a source connector's."""
     known = definitions(supported_versions()[-1], Owner.CLUSTER)
     own = {key: value for key, value in workers.properties.items() if key in known and key != "bootstrap.servers"}
     own = {"security.protocol": "PLAINTEXT", **own}

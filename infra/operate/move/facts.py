@@ -183,7 +183,7 @@ class GroupPlan(CheckedPlan):
 
 
 def streams_groups(groups: Iterable[Group], positions: Iterable[NewPosition]) -> Iterator[Precondition]:
-    """Name the groups to move that may run."""
+    """Yield a precondition that names the Kafka Streams groups to move: whether they run cannot be seen."""
     moved = {position.group for position in positions}
     if names := [group.name for group in groups if group.streams and group.name in moved]:
         value = f"{named(names)}: stop every instance first, because this command cannot see whether one runs"

@@ -63,8 +63,8 @@ class LiveWorkload:
     @property
     def stopped_at(self) -> int | None:
         """Return how many replicas it had when a switch stopped it; None if it is not stopped."""
-        kept = (self.body["metadata"].get("annotations") or {}).get(REPLICAS)
-        return None if kept is None or self.body["spec"].get("replicas", 1) else int(kept)
+        noted = (self.body["metadata"].get("annotations") or {}).get(REPLICAS)
+        return None if noted is None or self.body["spec"].get("replicas", 1) else int(noted)
 
     @property
     def replicas(self) -> int:
@@ -198,7 +198,7 @@ class LiveWorkload:
         return f"{self.title} is scaled from {number(count, 'replica')} to 0"
 
     def lead(self, side: Side) -> None:
-        """Change its settings to those of a side."""
+        """Point the workload's settings to a side."""
         self.refresh()
         for setting in self.workload.settings:
             target, _, path, value = self._holder(setting)
@@ -209,7 +209,7 @@ class LiveWorkload:
         self.refresh()
 
     def start(self, side: Side) -> None:
-        """Scale it to as many replicas as it had, unless it was not stopped."""
+        """Scale the workload up again if a switch stopped it; on the target, to the number that its file asks for."""
         if (count := self.stopped_at) is not None:
             wanted = (self.workload.replicas if side == "target" else None) or count
             scale = {"op": "replace", "path": "/spec/replicas", "value": wanted}
