@@ -22,7 +22,7 @@ _Offset: TypeAlias = Annotated[StrictInt, Field(ge=0, lt=1 << 63)]
 
 
 def positions_topic(flow: str) -> str:
-    """Return the name of the topic. MirrorMaker takes what begins and ends like this for a topic of its own, so that no
+    """Return the name of the topic. MirrorMaker takes topics whose names begin and end like this for its own, so no
     flow copies it.
     """
     return f"mm2-positions.{flow}.internal"
@@ -53,10 +53,10 @@ class _Value(DocumentPart):
 
 
 class Look(DocumentPart):
-    """The end of a look at all groups: their offsets were asked for after `at_ms` (ms since 1970, the keeper's clock),
-    and after every checkpoint at an offset before `checkpoints` had been written. Each group had then committed what
-    its newest record says; where it has none, nothing is known. In a pair, the positions take the other half's offset
-    syncs before `syncs` into account; not written while there are none.
+    """A look that has asked all groups: for their offsets after `at_ms` (ms since 1970, the keeper's clock), when every
+    checkpoint before the offset `checkpoints` had been written. By then each group had committed what its newest record
+    says; about a group without a record, nothing is known. In a pair, the positions take the other half's offset syncs
+    before the offset `syncs` into account; left out while there are none.
     """
 
     version: Literal[1] = VERSION
@@ -114,8 +114,8 @@ class KeptPositions:
 
     def of(self, topic_ids: Mapping[str, str], logs: Mapping[TopicPartition, OffsetRange]) -> "KeptPositions":
         """Return those that still belong to the remote logs; `topic_ids` and `logs` are by topic and partition of the
-        source. A log that ends before any position of its partition has lost its end since, and holds other records at
-        the lower ones, too.
+        source. A log that ends before one of its positions has lost its end since. It may also hold other records at
+        the lower positions, so none of them counts.
         """
         same = {
             key: position
@@ -150,17 +150,17 @@ def kept_positions(flow: str, records: Iterable[OwnRecord]) -> KeptPositions:
     return KeptPositions(positions, look, unreadable)
 
 
-def newest_standing(
+def newest_checkpoint(
     group: str, source: TopicPartition, remote: TopicPartition, kept: KeptPositions, checkpoints: Checkpoints
 ) -> Checkpoint | None:
     """Return the newest of what the keeper and MirrorMaker's checkpoints say about a group, in the form of a
     checkpoint; None if both say nothing.
 
-    Where the keeper has looked after the newest checkpoint was written, the group stands where the keeper saw it; else
-    where the checkpoint says. Both orders are by offsets of the checkpoints' topic, so no clock decides. A kept offset
-    skips nothing for a group that has not been set back since. MirrorMaker's translation counts where none is kept, but
-    is not used to go further: it is wrong after the remote topic was created again, and while a task sends records
-    again.
+    If the keeper looked after the newest checkpoint was written, the group is where the keeper saw it; otherwise it is
+    where the checkpoint says. The offsets of the checkpoints' topic decide which came first, so no clock matters. A
+    kept offset skips nothing unless the group has been set back since. MirrorMaker's translation counts in that case,
+    and where no offset is kept. Otherwise it does not count, even if it is further ahead, because it is wrong after the
+    remote topic was created again, and while a task sends records again.
     """
     position, look = kept.positions.get(PositionKey(group, source)), kept.look
     at, known = checkpoints.newest.get((group, remote), (-1, None))

@@ -18,7 +18,7 @@ from kafka_replication.components.topology.connectors import Transforms
 from kafka_replication.infra.local.endpoints import Endpoints
 from kafka_replication.infra.local.traffic import Example, end_offsets, make_example_traffic
 from kafka_replication.infra.machine.waiting import NotYetError, wait_for
-from kafka_replication.infra.operate.keep.keeper import Kept, StackKeeper
+from kafka_replication.infra.operate.keep.keeper import LookResult, StackKeeper
 from kafka_replication.infra.operate.status.look import look
 from kafka_replication.infra.operate.status.text import flow_lines
 from kafka_replication.infra.stack.session import OpenStack
@@ -65,7 +65,7 @@ def divided(endpoints: Endpoints, tmp_path_factory: pytest.TempPathFactory) -> I
     with stack.running():
         with OpenStack(stack.settings) as opened:
             # Nothing crosses before a keeper has committed where partitions start.
-            assert all(isinstance(kept, Kept) for _, kept in StackKeeper().look(opened))
+            assert all(isinstance(kept, LookResult) for _, kept in StackKeeper().look(opened))
         yield stack
 
 

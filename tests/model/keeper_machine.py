@@ -138,12 +138,12 @@ class Keeper(RuleBasedStateMachine):
         if not valid.positions or self.unseen:
             return
         newest = {(GROUP, REMOTE): (self.checkpoints - 1, partition.checkpoint)} if partition.checkpoint else {}
-        standing = contract.newest_standing(GROUP, ORDERS, REMOTE, valid, Checkpoints(newest))
-        assert standing is not None
-        if partition.checkpoint is not None and standing[:2] == partition.checkpoint[:2]:
+        checkpoint = contract.newest_checkpoint(GROUP, ORDERS, REMOTE, valid, Checkpoints(newest))
+        assert checkpoint is not None
+        if partition.checkpoint is not None and checkpoint[:2] == partition.checkpoint[:2]:
             # MirrorMaker's own translation may be wrong.
             return
-        begin = max(standing.downstream, partition.target_start)
+        begin = max(checkpoint.downstream, partition.target_start)
         skipped = self.skipped_from(begin) - self.skipped_from(partition.target_start)
         assert not skipped, f"{sorted(skipped)} are skipped"
 

@@ -17,7 +17,7 @@ from tests.model.machine import UNTIL_FOUND, run
 from tests.model.partition import ORDERS
 
 RUNS = 300
-_ends, _before, _newest = Cluster.ends, EndHistory.before, contract.newest_standing
+_ends, _before, _newest = Cluster.ends, EndHistory.before, contract.newest_checkpoint
 
 
 def source_first(self: Cluster, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
@@ -45,7 +45,7 @@ BUGS: dict[str, tuple[object, str, Any]] = {
     "the source is asked before the target": (Cluster, "ends", source_first),
     "the newest ends are used for every group": (EndHistory, "before", lambda self, _: self.ends[-1]),
     "a group continues one record too far": (EndHistory, "before", one_further),
-    "a newer checkpoint at a lower offset does not count": (contract, "newest_standing", checkpoint_is_older),
+    "a newer checkpoint at a lower offset does not count": (contract, "newest_checkpoint", checkpoint_is_older),
     "positions of a deleted topic count": (KeptPositions, "of", lambda self, *_: self),
 }
 

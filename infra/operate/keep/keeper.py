@@ -1,9 +1,10 @@
 """Keeps the positions of a flow's consumer groups: seconds old at any time, and on the target, where a failover finds
 them when the source is lost.
 
-A look asks for the ends of both logs and for the groups' offsets, and reads no records. `components.kafka.log_ends`
-says why these are enough, and `components.kafka.copied_back` what a pair needs besides. If there are very many
-positions, a look asks for some groups after the other, each time for the ends before, and writes what it has.
+A look asks for the ends of both logs, then for the groups' offsets, and writes the positions that have changed. It
+reads no records. `components.kafka.log_ends` says why this is enough, and `components.kafka.copied_back` what a pair
+needs besides. With very many positions, a look asks for some of the groups at a time, each time for the ends first, and
+writes what it has so far.
 """
 
 import gc
@@ -47,7 +48,7 @@ _BEGINNING = "so it would begin at the start of the log"
 
 #: The positions of a group.
 ByPartition: TypeAlias = Mapping[TopicPartition, KeptPosition]
-#: Groups whose offsets are held at the same time: only their positions stay.
+#: The offsets of this many groups are in memory at a time. Of the others, only positions are.
 _GROUPS_AT_ONCE = 100
 #: About how many positions are asked for before they are written. Those of new groups are not counted.
 _AT_ONCE = 200_000
@@ -56,9 +57,9 @@ _RENEW_SECONDS = 86_400
 
 
 @dataclass(frozen=True)
-class Kept:
+class LookResult:
     """What a look saw: `positions` by group and source partition. `void` partitions lost the end of their log on the
-    target. `note` says why a flow is not kept; `instead`, what counts where nothing is known.
+    target. `note` says why the flow's positions are not kept. `instead` says what counts where no position is known.
     """
 
     positions: Mapping[str, ByPartition]
@@ -88,8 +89,8 @@ class Kept:
 
 
 class _Place(NamedTuple):
-    """A source partition, its ends, and the id of its remote topic. If it `stays`, a position does not change as long
-    as its group commits nothing.
+    """A source partition, its ends, and the id of its remote topic. If it `stays`, a group's position in it changes
+    only when the group commits.
     """
 
     partition: TopicPartition
@@ -118,7 +119,7 @@ class FlowKeeper:
     _looks: dict[str, Look] = field(default_factory=dict)
 
     def begin(self, flow: FlowParameters, before: KeptPositions) -> None:
-        """Continue from what the topic holds. Also after a failed look, which may have written its records or not."""
+        """Continue from what the topic holds. Called again after a failed look, which may or may not have written."""
         published: dict[str, dict[TopicPartition, KeptPosition]] = {}
         for (group, partition), position in before.positions.items():
             published.setdefault(group, {})[partition] = position
@@ -127,20 +128,20 @@ class FlowKeeper:
         if self.other_half is not None and before.look is not None:
             self.other_half.continue_at(before.look.syncs)
 
-    def look(self, source: KafkaReader, target: KafkaReader, write: Write) -> Kept:
+    def look(self, source: KafkaReader, target: KafkaReader, write: Write) -> LookResult:
         """Look once, and write what has changed. Raises NoAnswerError and CannotRunError; then nothing is written, or
-        only what groups had that were asked before.
+        only the positions of groups that were asked before.
         """
         groups = self.flow.applications([*source.groups(), *source.other_groups()])
         void: dict[TopicPartition, None] = {}
         for some in self._parts(groups):
             void |= dict.fromkeys(self._look_at(some, groups, source, target, write))
         instead = _CHECKPOINT if self.other_half is None else _BEGINNING
-        return Kept(self._published, tuple(void), instead=instead)
+        return LookResult(self._published, tuple(void), instead=instead)
 
     def _parts(self, groups: Sequence[str]) -> Iterator[Sequence[str]]:
-        """Yield the groups that are asked at a time, at least once. Positions without a readable look are of an unknown
-        age: then one look asks every group.
+        """Yield the groups to ask at a time, at least once. If the topic has positions but no readable look, their age
+        is unknown, so all groups are asked at once.
         """
         if not self._looks.keys() >= self._published.keys():
             yield groups
@@ -156,8 +157,8 @@ class FlowKeeper:
     def _look_at(
         self, some: Sequence[str], groups: Sequence[str], source: KafkaReader, target: KafkaReader, write: Write
     ) -> Iterable[TopicPartition]:
-        """Ask for the offsets of some of the groups, and write what has changed; of all if published positions are
-        void. Returns the partitions of these.
+        """Ask for the offsets of `some` of the groups, and write what has changed. If published positions are void, ask
+        for those of all groups, and return the partitions of the void positions.
         """
         flow, remote, other = self.flow, self.flow.replication_policy.remote_partition, self.other_half
         if other is not None:
@@ -171,7 +172,7 @@ class FlowKeeper:
             for partition in partitions
             if remote(partition).topic in ids and partition.partition < there[remote(partition).topic]
         ]
-        # The order of these three is what the positions rest on.
+        # The positions are only right in this order: the target's ends, the source's ends, then the groups' offsets.
         on_target = target.ends(map(remote, partitions))
         on_source = source.ends(partitions)
         ends = {partition: Ends(on_source[partition], on_target[remote(partition)]) for partition in partitions}
@@ -264,8 +265,8 @@ class FlowKeeper:
 
     def _places(self, ids: Mapping[str, str]) -> dict[TopicPartition, _Place]:
         remote = self.flow.replication_policy.remote
-        # A group that has moved to the target commits nothing on the source any more. If producers moved, too, and the
-        # topic has the same name there, its end is no longer that of the source's records.
+        # After a failover a group commits nothing on the source. If the topic has the same name on the target,
+        # producers may write there too, and then the target's end is not that of the source's records.
         return {
             partition: _Place(
                 partition,
@@ -300,7 +301,7 @@ class FlowKeeper:
         return positions
 
     def _changes(self, positions: Mapping[str, ByPartition]) -> Iterator[tuple[PositionKey, KeptPosition | None]]:
-        """Yield the new positions, and the keys of those that are gone."""
+        """Yield the new positions, and the keys of those that no longer exist."""
         for group, by_partition in positions.items():
             before = self._published.get(group, {})
             for partition, at in by_partition.items() if by_partition is not before else ():
@@ -314,7 +315,7 @@ class FlowKeeper:
 
 @dataclass
 class StackKeeper:
-    """The keepers of a stack's flows, which stay when its clients are opened again."""
+    """The keepers of a stack's flows. They stay when the stack's clients are opened again."""
 
     _flows: dict[str, FlowKeeper] = field(default_factory=dict)
     _begun: dict[str, TopicWriter] = field(default_factory=dict)
@@ -322,20 +323,20 @@ class StackKeeper:
     _renewed: dict[str, float] = field(default_factory=dict)
 
     def reopened(self) -> None:
-        """The stack has new clients from now on."""
+        """Begin again with new clients of the stack."""
         self._begun.clear()
 
-    def look(self, stack: OpenStack) -> Iterator[tuple[str, Kept | NoAnswer]]:
-        """Look at each flow; a flow that cannot be looked at does not keep the others from it.
+    def look(self, stack: OpenStack) -> Iterator[tuple[str, LookResult | NoAnswer]]:
+        """Look at each flow, whether or not another one could be asked.
 
         Raises CannotRunError if another keeper has taken over.
         """
         for flow in stack.flows:
-            # Millions of offsets come and go, none of them in a cycle, and the collector would visit each again and
-            # again: a quarter of a look's time.
+            # Millions of offsets come and go, none of them in a cycle. The collector would visit them again and again,
+            # which takes a quarter of a look's time.
             gc.disable()
             try:
-                kept: Kept | NoAnswer = self._look_at_flow(FlowAccess(stack, flow))
+                kept: LookResult | NoAnswer = self._look_at_flow(FlowAccess(stack, flow))
             except (NoAnswerError, CannotRunError) as error:
                 if isinstance(error, CannotRunError) and error.code == REPLACED:
                     raise
@@ -344,7 +345,7 @@ class StackKeeper:
                 gc.enable()
             yield flow.name, kept
 
-    def _look_at_flow(self, opened: FlowAccess) -> Kept:
+    def _look_at_flow(self, opened: FlowAccess) -> LookResult:
         flow, other = opened.parameters, None
         if flow.starts_group is not None:
             source = opened.reader(connector_login(opened.flow, "source"))
@@ -357,7 +358,7 @@ class StackKeeper:
         if flow.guard is not None:
             syncs = syncs_of_other_half(opened)
             if isinstance(syncs, str):
-                return Kept({}, note=f"its groups have no kept positions: {syncs}")
+                return LookResult({}, note=f"its groups have no kept positions: {syncs}")
             other = OtherHalf(syncs, flow.guard.mark)
         readers, topic = opened.keeper_readers(), positions_topic(flow.name)
         if (writer := self._begun.get(flow.name)) is None:

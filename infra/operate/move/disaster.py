@@ -14,7 +14,7 @@ from kafka_replication.components.contract.evidence import PublishedPositions
 from kafka_replication.components.contract.kept_positions import (
     KeptPositions,
     kept_positions,
-    newest_standing,
+    newest_checkpoint,
     positions_topic,
 )
 from kafka_replication.components.contract.parameters import FlowParameters
@@ -135,7 +135,7 @@ def read_target(
     except NoAnswerError as error:
         published = f"the published positions cannot be used: {error}"
     newest = latest_checkpoints(read)
-    seen = _standings(policy, newest, kept.of(ids, logs))
+    seen = _newest_checkpoints(policy, newest, kept.of(ids, logs))
     translated = {group for group, partition in seen if partition in original}
     known = translated | set(target.groups())
     chosen = sorted(names or flow.applications(known))
@@ -164,18 +164,18 @@ def read_target(
     )
 
 
-def _standings(
+def _newest_checkpoints(
     policy: ReplicationPolicy, checkpoints: Checkpoints, kept: KeptPositions
 ) -> dict[tuple[str, TopicPartition], Checkpoint]:
-    """Return the newest standing of each group by remote partition."""
+    """Return what was last known of each group, by remote partition, in the form of a checkpoint."""
     places = {(group, policy.remote_partition(partition)): partition for group, partition in kept.positions}
     for group, remote in checkpoints.newest:
         places.setdefault((group, remote), TopicPartition(policy.original(remote.topic), remote.partition))
     found = {
-        (group, remote): newest_standing(group, partition, remote, kept, checkpoints)
+        (group, remote): newest_checkpoint(group, partition, remote, kept, checkpoints)
         for (group, remote), partition in places.items()
     }
-    return {key: standing for key, standing in found.items() if standing is not None}
+    return {key: checkpoint for key, checkpoint in found.items() if checkpoint is not None}
 
 
 def _tails(

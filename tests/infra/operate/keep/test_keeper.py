@@ -16,7 +16,7 @@ from kafka_replication.components.contract.kept_positions import (
     positions_topic,
 )
 from kafka_replication.components.kafka.positions import CommittedOffset, OffsetRange, TopicPartition
-from kafka_replication.infra.operate.keep.keeper import FlowKeeper, Kept
+from kafka_replication.infra.operate.keep.keeper import FlowKeeper, LookResult
 from kafka_replication.infra.operate.move.facts import Mode
 from kafka_replication.infra.operate.status.kafka_facts import kept_ms
 from tests.components.clients.brokers import Cluster, Reader
@@ -58,7 +58,7 @@ class NotWrittenError(Exception):
     """Kafka does not take the records."""
 
 
-def look(night: Night, keeper: FlowKeeper | None = None, *, fails: bool = False) -> Kept:
+def look(night: Night, keeper: FlowKeeper | None = None, *, fails: bool = False) -> LookResult:
     """Look once; without a keeper, with one that has just started."""
     flow, readers, topic = night.parameters, night.readers(), positions_topic(night.flow.name)
 
@@ -91,7 +91,7 @@ def publish(night: Night, key: bytes, value: bytes | None) -> KeptPositions:
     return kept_positions(night.flow.name, night.readers()["target"].records(topic))
 
 
-def offsets(kept: Kept) -> dict[str, int]:
+def offsets(kept: LookResult) -> dict[str, int]:
     return {
         group: position.offset for group, by_partition in kept.positions.items() for position in by_partition.values()
     }
