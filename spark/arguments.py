@@ -74,7 +74,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def conf_pair(given: str) -> tuple[str, str]:
-    """KEY=VALUE as a pair; raises ArgumentTypeError for a setting that the job does not take."""
+    """Return KEY=VALUE as a pair; raises ArgumentTypeError for a setting that the job does not take."""
     key, is_pair, value = given.partition("=")
     if not is_pair:
         raise argparse.ArgumentTypeError(f"{given} is not KEY=VALUE")

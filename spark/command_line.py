@@ -140,7 +140,7 @@ def chosen_flows(document: Parameters, name: str | None) -> tuple[FlowParameters
 
 
 def _unusable(document: Parameters) -> list[str]:
-    """Parts of the document that the program may write but the job cannot check."""
+    """Return the parts of the document that the program may write but the job cannot check."""
     if not document.flows:
         return ["flows: the stack deploys no flow"]
     logins = [

@@ -46,7 +46,7 @@ class ClusterAdmin:
             raise self._errors.error("the client's configuration is not accepted", error.args[0]) from None
 
     def topics(self) -> dict[str, int]:
-        """Number of partitions of every topic that the user may describe, except Kafka's internal ones.
+        """Return the number of partitions of every topic that the user may describe, except Kafka's internal ones.
 
         The answer may be TOPICS_SECONDS old. A cluster that is down is asked once in SILENCE_SECONDS.
         """

@@ -276,5 +276,5 @@ class ClusterErrors:
 
 
 def _short(text: str) -> str:
-    """librdkafka's sentence without the broker's connection and the age of the state, which differ each time."""
+    """Return librdkafka's sentence without the broker's connection and the age of the state, which differ each time."""
     return text.partition(": ")[2].partition(" (after ")[0] or text

@@ -60,7 +60,7 @@ class GroupAdmin(ClusterAdmin):
         return self._once_loaded("consumer groups", ask)
 
     def committed(self, groups: Iterable[str]) -> dict[str, dict[TopicPartition, int]]:
-        """Committed offsets by group; empty for a group that does not exist."""
+        """Return the committed offsets by group; empty for a group that does not exist."""
         return {
             group: {partition: commit.offset for partition, commit in commits.items()}
             for group, commits in self.commits(groups).items()
@@ -69,8 +69,8 @@ class GroupAdmin(ClusterAdmin):
     def commits(
         self, groups: Iterable[str], among: Sequence[TopicPartition] = ()
     ) -> dict[str, dict[TopicPartition, CommittedOffset]]:
-        """Committed offsets by group, with their metadata; empty for a group that does not exist. `among` leaves out
-        other partitions; it is faster for groups that have committed in most of these.
+        """Return the committed offsets by group, with their metadata; empty for a group that does not exist. `among`
+        leaves out other partitions; it is faster for groups that have committed in most of these.
         """
         self.topics()
         named = [Place(*partition) for partition in among]
@@ -117,7 +117,7 @@ class GroupAdmin(ClusterAdmin):
         return offsets
 
     def members(self, groups: Iterable[str]) -> dict[str, int]:
-        """Number of members by group; 0 for a group that does not exist."""
+        """Return the number of members by group; 0 for a group that does not exist."""
         return {
             group: len(description.members) if description else 0
             for group, description in self._described("members", list(groups)).items()

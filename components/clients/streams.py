@@ -214,8 +214,8 @@ def _is_end(message: Message) -> bool:
 
 
 def layers(ranges: Iterable[tuple[TopicPartition, OffsetRange]]) -> list[dict[TopicPartition, OffsetRange]]:
-    """`ranges` in as few sets as possible. A set has each partition at most once, because a consumer has only one
-    position in a partition.
+    """Return `ranges` in as few sets as possible. A set has each partition at most once, because a consumer has only
+    one position in a partition.
 
     Ranges of a partition that overlap or nearly touch are joined first.
     """

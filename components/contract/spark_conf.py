@@ -29,7 +29,7 @@ class SparkSettings:
     conf: Mapping[str, str] = field(default_factory=dict)
 
     def over(self, other: "SparkSettings") -> "SparkSettings":
-        """These settings, completed with those of `other`."""
+        """Return these settings, completed with those of `other`."""
         return SparkSettings(
             self.master or other.master, self.driver_memory or other.driver_memory, {**other.conf, **self.conf}
         )

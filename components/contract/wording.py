@@ -8,14 +8,14 @@ _CHOICE = re.compile(r"\[([^\[\]|]*)\|([^\[\]|]*)\]")
 
 
 def agreeing(count: int, text: str) -> str:
-    """`text` for `count` things: one part of each `[one|many]` is kept, as in `record[|s]` and `[is|are]`. Do not put
-    names that users choose in `text`, because they may look like a choice.
+    """Return `text` for `count` things: one part of each `[one|many]` is kept, as in `record[|s]` and `[is|are]`. Do
+    not put names that users choose in `text`, because they may look like a choice.
     """
     return _CHOICE.sub(r"\1" if count == 1 else r"\2", text)
 
 
 def numbered(count: int, text: str) -> str:
-    """`agreeing` with the count in front: `1 record is missing`, `3 records are missing`."""
+    """Return `agreeing` with the count in front: `1 record is missing`, `3 records are missing`."""
     return f"{count} {agreeing(count, text)}"
 
 

@@ -37,7 +37,7 @@ class Heartbeats:
     in_mirrors: bool = False
 
     def on(self, alias: str) -> frozenset[str]:
-        """Heartbeat topics of a cluster: its own and those from further upstream; see `heartbeat_topics`."""
+        """Return the heartbeat topics of a cluster: its own and those from further upstream; see `heartbeat_topics`."""
         return self._held.get(alias, frozenset())
 
     @cached_property
@@ -46,7 +46,7 @@ class Heartbeats:
 
 
 def heartbeat_topics(flows: Sequence[ExpandedFlow], *, in_mirrors: bool = False) -> Mapping[str, frozenset[str]]:
-    """Heartbeat topics by the alias of their cluster; `in_mirrors` as for `heartbeats_on`.
+    """Return the heartbeat topics by the alias of their cluster; `in_mirrors` as for `heartbeats_on`.
 
     Between many clusters, heartbeats take too many paths to list. If a cluster would have more than `MOST_NAMES`
     topics, those of more than one hop are given only by their last cluster, such as `useast.*`.

@@ -111,7 +111,7 @@ _BY_API = {StrimziApi.V1BETA2: "3.9", StrimziApi.V1: "4.2"}
 
 
 def kafka_version(connect: ConnectCluster, operator: Strimzi) -> str:
-    """Kafka's minor version: that of `connect.version`, or else the operator's default."""
+    """Return Kafka's minor version: that of `connect.version`, or else the operator's default."""
     if connect.version is not None:
         return minor_version(connect.version)
     if operator.version is None:

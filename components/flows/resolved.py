@@ -93,7 +93,7 @@ class ResolvedFlow:
 
 
 def bootstrap_address(cluster: Cluster) -> str:
-    """Bootstrap servers of a resolved cluster."""
+    """Return the bootstrap servers of a resolved cluster."""
     if isinstance(cluster.bootstrap_servers, ConfigValue):
         raise TypeError(f"bootstrap servers of configuration key {cluster.bootstrap_servers.config} are not resolved")
     return cluster.bootstrap_servers
@@ -165,7 +165,7 @@ def config_keys(topology: Topology) -> frozenset[str]:
 
 
 def config_values(cluster: Cluster) -> Iterator[ConfigValue]:
-    """All addresses and credentials of a cluster that come from the stack's configuration."""
+    """Yield all addresses and credentials of a cluster that come from the stack's configuration."""
     if isinstance(cluster.bootstrap_servers, ConfigValue):
         yield cluster.bootstrap_servers
     yield from config_secrets(cluster).values()
@@ -208,7 +208,7 @@ _ADDED = {
 
 
 def flow_digest(flow: ResolvedFlow) -> str:
-    """`sha256:` and the hex digest of the flow's canonical JSON."""
+    """Return `sha256:` and the hex digest of the flow's canonical JSON."""
     return _digest(_content(flow.expanded, flow.api))
 
 

@@ -92,7 +92,7 @@ def excluded_topics(flow: Flow, kafka: str) -> tuple[str, ...]:
 
 
 def excluded_groups(flow: Flow) -> tuple[str, ...]:
-    """MirrorMaker's own exclusions, unless the flow replaces them, and the flow's, each once."""
+    """Return MirrorMaker's own exclusions, unless the flow replaces them, and the flow's, each once."""
     return each_once((*(() if flow.default_groups_exclude is False else DEFAULT_GROUPS_EXCLUDE), *flow.groups_exclude))
 
 

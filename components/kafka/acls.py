@@ -21,12 +21,12 @@ _IMPLIED_BY = {
 
 
 def implying(operation: str) -> frozenset[str]:
-    """Operations whose grant also grants this one. Source: IMPLIES_DESCRIBE, IMPLIES_DESCRIBE_CONFIGS."""
+    """Return the operations whose grant also grants this one. Source: IMPLIES_DESCRIBE, IMPLIES_DESCRIBE_CONFIGS."""
     return _IMPLIED_BY.get(operation, frozenset())
 
 
 def wider_resources(pattern: str, name: str) -> Iterator[tuple[str, str]]:
-    """Pattern type and name of every ACL that covers all the resources of another ACL, and more."""
+    """Yield the pattern type and name of every ACL that covers all the resources of another ACL, and more."""
     if name == EVERY_NAME:
         return
     yield "literal", EVERY_NAME

@@ -76,7 +76,7 @@ LegsBySource = Mapping[str, Sequence[Leg]]
 
 
 def legs_by_source(legs: Iterable[Leg]) -> LegsBySource:
-    """Legs by the alias of the cluster that they start from."""
+    """Return the legs by the alias of the cluster that they start from."""
     by_source: dict[str, list[Leg]] = {}
     for leg in legs:
         by_source.setdefault(leg.source, []).append(leg)

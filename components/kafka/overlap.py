@@ -139,7 +139,9 @@ def _taken_away(excluded: tuple[str, ...]) -> tuple[Automaton, tuple[tuple[str, 
 
 
 def _common_names(first: Automaton, second: Automaton, without: Automaton | None) -> Iterator[str]:
-    """Names that two automata accept and a third does not, shortest first, one for each pair of states they end in."""
+    """Yield the names that two automata accept and a third does not, shortest first, one for each pair of states they
+    end in.
+    """
     outside = _Outside(without)
     start = (0, 0, outside.start)
     came_from: dict[tuple[int, int, int], tuple[tuple[int, int, int], str] | None] = {start: None}
@@ -162,7 +164,7 @@ def _common_names(first: Automaton, second: Automaton, without: Automaton | None
 def _steps(
     first: Automaton, second: Automaton, outside: "_Outside", state: tuple[int, int, int]
 ) -> list[tuple[int, tuple[int, int, int]]]:
-    """Steps from a pair of states; those over characters that read well in an example come first."""
+    """Return the steps from a pair of states; those over characters that read well in an example come first."""
     steps = []
     for one, one_target in first.edges[state[0]]:
         for other, other_target in second.edges[state[1]]:
@@ -340,7 +342,7 @@ class _Branch:
 
 @lru_cache(maxsize=1 << 16)
 def _shape(pattern: str) -> tuple[_Places, _Places] | None:
-    """Positions from the beginning and from the end; None if the pattern is refused or matches no name."""
+    """Return the positions from the beginning and from the end; None if the pattern is refused or matches no name."""
     try:
         names = automaton(pattern)
     except UndecidableError:
@@ -351,7 +353,7 @@ def _shape(pattern: str) -> tuple[_Places, _Places] | None:
 
 
 def _places(names: Automaton) -> _Places | None:
-    """Positions from the beginning up to where a name may end; None if there is no name."""
+    """Return the positions from the beginning up to where a name may end; None if there is no name."""
     masks: list[int] = []
     states = {0}
     while len(masks) < _DEPTH:

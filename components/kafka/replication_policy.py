@@ -83,7 +83,7 @@ class ReplicationPolicy:
         return topic.removeprefix(self.prefix_of(topic))
 
     def offset_syncs_topic(self, *, on_source: bool) -> str:
-        """Topic of offset syncs, which is named after the cluster that does not hold it.
+        """Return the topic of offset syncs, which is named after the cluster that does not hold it.
 
         Source: ReplicationPolicy.offsetSyncsTopic, MirrorConnectorConfig.offsetSyncsTopic.
         """
@@ -161,7 +161,7 @@ def is_heartbeat_topic(topic: str, separator: str) -> bool:
 
 
 def clusters_passed(topic: str, separator: str) -> list[str]:
-    """Aliases of the clusters that a prefixed topic came through, the last one first."""
+    """Return the aliases of the clusters that a prefixed topic came through, the last one first."""
     return topic.split(separator)[:-1]
 
 

@@ -65,7 +65,7 @@ def produce_limits(producer: Numbers) -> list[Limit]:
 
 
 def _limits(numbers: Numbers, *names: str) -> list[Limit]:
-    """Limits set by these properties. A buffer of -1 is no limit: the operating system sizes it."""
+    """Return the limits set by these properties. A buffer of -1 is no limit: the operating system sizes it."""
     known = {name: numbers.get(name) for name in names}
     return [Limit(name, number) for name, number in known.items() if number is not None and number > 0]
 
@@ -273,7 +273,9 @@ def memory_of_task(case: Case, consumer: Numbers, producer: Numbers) -> int:
 
 
 def _fetched(case: Case, consumer: Numbers, round_trip: float, of_byte: float) -> float:
-    """Bytes a second of a task. A task with one partition asks for more only when it processes the last poll."""
+    """Return a task's bytes a second. A task with one partition asks for more only when it processes the last
+    poll.
+    """
     fetch = min(limit.value for limit in _limits(consumer, *_CONSUMER[:2]))
     window = min([limit.value for limit in _limits(consumer, "receive.buffer.bytes")], default=LARGE_WINDOW)
     polled = (consumer.get("max.poll.records") or 1) * case.record_bytes
@@ -287,7 +289,7 @@ def _round_trips(fetch: int, window: int) -> int:
 
 
 def _produced(case: Case, producer: Numbers, acknowledged: float) -> float:
-    """Bytes a second of a task; a batch holds at least one record, and a request a batch of each partition."""
+    """Return a task's bytes a second; a batch holds at least one record, and a request a batch of each partition."""
     in_flight = producer.get(IN_FLIGHT) or 1
     batch, request = (producer.get(name) or 0 for name in ("batch.size", "max.request.size"))
     records = max(1, batch // (case.record_bytes + _RECORD_OVERHEAD))

@@ -59,7 +59,7 @@ def by_whole_name(kafka: str) -> bool:
 
 
 def internal_topics(separator: str) -> tuple[str, ...]:
-    """Patterns of the topics that no version replicates, whatever is selected.
+    """Return the patterns of the topics that no version replicates, whatever is selected.
 
     Source: ReplicationPolicy.isInternalTopic, DefaultReplicationPolicy.isMM2InternalTopic.
     """
@@ -68,7 +68,7 @@ def internal_topics(separator: str) -> tuple[str, ...]:
 
 
 def internal_by_ending(kafka: str, separator: str) -> tuple[str, ...]:
-    """Patterns of further topics that a version does not replicate, because of how their names end."""
+    """Return the patterns of further topics that a version does not replicate, because of how their names end."""
     if by_whole_name(kafka):
         return ()
     return (r".*[\-\.]internal", *(() if separator in {".", "-"} else (f".*{re.escape(separator)}internal",)))

@@ -412,7 +412,7 @@ def _answer_of(asked: _Asked, headers: Mapping[str, bool], answers: Mapping[_Que
 
 
 def _known_headers(step: Step) -> dict[str, bool]:
-    """Headers that a record certainly has, or certainly lacks, after a transform."""
+    """Return the headers that a record certainly has, or certainly lacks, after a transform."""
     match step.kind:
         case "InsertHeader":
             return {step.text("header"): True}

@@ -41,7 +41,8 @@ class Host(ComponentProvider):
 
 
 def _refused(name: str, sentences: Iterable[str]) -> InputPropertiesError:
-    """All sentences as one message: with the path of an argument, the engine would print its value, even a secret.
+    """Return all sentences as one message: with the path of an argument, the engine would print its value, even a
+    secret.
 
     Source: pulumi, pkg/resource/deploy/source_eval.go, errorToMessage.
     """

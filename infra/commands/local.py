@@ -156,13 +156,13 @@ def next_lines(parts: Sequence[PartStatus], kubeconfig: Path) -> list[str]:
 
 
 def monitoring_lines() -> list[str]:
-    """Prometheus' address, and what it scrapes besides workers; nothing without Prometheus."""
+    """Return Prometheus' address, and what it scrapes besides workers; nothing without Prometheus."""
     address = stack.prometheus_address()
     return [] if address is None else [f"Prometheus: {address}; it also scrapes `replicate exporter` at {ADDRESS}"]
 
 
 def kubectl_lines(kubeconfig: Path) -> list[str]:
-    """Commands that make a shell and kubectl use the local stack's API server."""
+    """Return the commands that make a shell and kubectl use the local stack's API server."""
     return [
         f"export KUBECONFIG={shlex.quote(str(kubeconfig))}",
         "kubectl get kafkaconnectors --all-namespaces    # any Kubernetes client works",

@@ -26,7 +26,7 @@ _REMEDY = (
 def api_client(
     settings: StackSettings, access: KubernetesAccess, seconds: tuple[float, float] = (CONNECT_SECONDS, ANSWER_SECONDS)
 ) -> KubernetesApi:
-    """Client of the stack's Kubernetes cluster. Raises CannotRunError for a kubeconfig that cannot be used.
+    """Return a client of the stack's Kubernetes cluster. Raises CannotRunError for a kubeconfig that cannot be used.
 
     `seconds` are the time limits to connect, and for the answer to each call.
     """
@@ -43,7 +43,7 @@ def connected(
     remedy: str,
     seconds: tuple[float, float] = (CONNECT_SECONDS, ANSWER_SECONDS),
 ) -> KubernetesApi:
-    """Client of a Kubernetes cluster. Raises CannotRunError for a kubeconfig that cannot be used.
+    """Return a client of a Kubernetes cluster. Raises CannotRunError for a kubeconfig that cannot be used.
 
     `where` is what names the kubeconfig or context, `remedy` what to correct there.
     """
@@ -62,7 +62,7 @@ def connected(
 
 
 def current_context() -> str | None:
-    """The context that is used if none is named; None if no kubeconfig has one."""
+    """Return the context that is used if none is named; None if no kubeconfig has one."""
     read: Callable[[str | None], tuple[object, Mapping[str, object] | None]] = list_kube_config_contexts
     try:
         _, active = read(os.environ.get("KUBECONFIG") or None)

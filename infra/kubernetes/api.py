@@ -131,7 +131,7 @@ class KubernetesApi:
         close()
 
     def within(self, seconds: tuple[float, float]) -> Self:
-        """The same client with other time limits: to connect, and for the answer to each call."""
+        """Return the same client with other time limits: to connect, and for the answer to each call."""
         other = copy(self)
         other._seconds = seconds
         return other
@@ -142,7 +142,9 @@ class KubernetesApi:
     def list_all(
         self, api_version: str, kind: str, *, label_selector: str = "", namespace: str | None = None
     ) -> list[Object]:
-        """All objects of a kind, in one namespace or all; each has the apiVersion and kind that a list leaves out."""
+        """Return all objects of a kind, in one namespace or all; each has the apiVersion and kind that a list leaves
+        out.
+        """
         params = {"labelSelector": label_selector} if label_selector else {}
         answer = self._call("GET", self._collection(api_version, kind, namespace), params=params)
         return [{"apiVersion": api_version, "kind": kind, **item} for item in answer["items"]]
@@ -150,8 +152,8 @@ class KubernetesApi:
     def list_where_allowed(
         self, api_version: str, kind: str, namespaces: Iterable[str], *, label_selector: str
     ) -> list[Object]:
-        """Objects with these labels, from the whole cluster, or if that is forbidden, from these namespaces. None for a
-        kind that is not served.
+        """Return the objects with these labels, from the whole cluster, or if that is forbidden, from these namespaces.
+        None for a kind that is not served.
         """
         try:
             return self.list_all(api_version, kind, label_selector=label_selector)
@@ -201,7 +203,7 @@ class KubernetesApi:
         return self._or_none("DELETE", target, body={"propagationPolicy": policy}) is not None
 
     def service_account_token(self, namespace: str, name: str, lifetime_seconds: int) -> str:
-        """Token of a ServiceAccount from the TokenRequest API."""
+        """Return a token of a ServiceAccount from the TokenRequest API."""
         target = Reference("v1", "ServiceAccount", namespace, name)
         spec = {"expirationSeconds": lifetime_seconds}
         return str(
@@ -209,14 +211,14 @@ class KubernetesApi:
         )
 
     def may_get(self, user: str, resource: str, namespace: str, name: str) -> bool:
-        """Whether RBAC allows the user (`system:serviceaccount:<namespace>:<name>`) to get this object."""
+        """Return whether RBAC allows the user (`system:serviceaccount:<namespace>:<name>`) to get this object."""
         attributes = {"verb": "get", "resource": resource, "namespace": namespace, "name": name}
         version, spec = "authorization.k8s.io/v1", {"user": user, "resourceAttributes": attributes}
         status = self._asked(f"/apis/{version}/subjectaccessreviews", version, "SubjectAccessReview", spec)
         return bool(status.get("allowed", False))
 
     def may(self, verb: str, group: str, resource: str, namespace: str, name: str) -> bool:
-        """Whether the client's own user may do this; `name` is "" for a whole collection."""
+        """Return whether the client's own user may do this; `name` is "" for a whole collection."""
         place = {"verb": verb, "group": group, "resource": resource, "namespace": namespace, "name": name}
         version = "authorization.k8s.io/v1"
         path = f"/apis/{version}/selfsubjectaccessreviews"
@@ -230,7 +232,7 @@ class KubernetesApi:
         return {"fieldManager": self._field_manager, **params, **({"dryRun": "All"} if dry_run else {})}
 
     def _asked(self, path: str, api_version: str, kind: str, spec: Object) -> Object:
-        """The status of an object that the server returns but does not store."""
+        """Return the status of an object that the server returns but does not store."""
         body = {"apiVersion": api_version, "kind": kind, "spec": spec}
         return dict(self._call("POST", path, body=body)["status"])
 
@@ -251,7 +253,7 @@ class KubernetesApi:
         return f"{_group_path(api_version)}{place}/{plural}"
 
     def _plural(self, api_version: str, kind: str) -> tuple[str, bool]:
-        """Plural name of a kind, and whether it is namespaced; the server is asked once for each kind."""
+        """Return the plural name of a kind, and whether it is namespaced; the server is asked once for each kind."""
         if (api_version, kind) not in self._plurals:
             for resource in self._served(api_version):
                 if "/" not in resource["name"]:
@@ -312,8 +314,8 @@ def _refusal(status: int, text: str) -> ApiError:
 
 
 def _no_answer(error: HTTPError) -> str:
-    """Why there is no answer: the connection was refused, a certificate is not valid, a name is unknown, or time ran
-    out.
+    """Return why there is no answer: the connection was refused, a certificate is not valid, a name is unknown, or time
+    ran out.
     """
     cause: BaseException = error
     while (inner := _within(cause)) is not None:

@@ -52,17 +52,17 @@ class FieldOwner:
 
 
 def owners(live: Manifest) -> list[FieldOwner]:
-    """All owners of fields of an object, except the status, in the order in which the API server lists them."""
+    """Return all owners of fields of an object, except the status, in the order in which the API server lists them."""
     return [owner for owner, _ in _managed(live)]
 
 
 def owner_of(live: Manifest, path: Path) -> FieldOwner | None:
-    """The owner of a field, if possible not a deployer; None for what only the server set, such as a default."""
+    """Return the owner of a field, if possible not a deployer; None for what only the server set, such as a default."""
     return min(owners_of(live, path), key=lambda owner: owner.deploys, default=None)
 
 
 def owners_of(live: Manifest, path: Path) -> list[FieldOwner]:
-    """All owners of a field."""
+    """Return all owners of a field."""
     return [owner for owner, fields in _managed(live) if _owns(fields, path)]
 
 
@@ -71,7 +71,7 @@ def _since(owner: FieldOwner) -> str:
 
 
 def owned_parts(live: Manifest) -> dict[FieldOwner, tuple[str, ...]]:
-    """What each owner owns of an object, by the first two path steps, such as `spec.config`, except the status."""
+    """Return what each owner owns of an object except its status, by the first two path steps, as in `spec.config`."""
     by_manager: dict[str, tuple[FieldOwner, dict[str, None]]] = {}
     for owner, fields in _managed(live):
         newest, parts = by_manager.get(owner.manager, (owner, {}))
@@ -89,25 +89,27 @@ def _parts(fields: Mapping[str, Any]) -> Iterator[str]:
 
 
 def newest_writer(live: Manifest, field: str) -> FieldOwner | None:
-    """Who last wrote any part of a top-level field, except the status."""
+    """Return who last wrote any part of a top-level field, except the status."""
     writers = [owner for owner, fields in _managed(live) if f"f:{field}" in fields]
     return max(writers, key=_since, default=None)
 
 
 def status_time(live: Manifest) -> str:
-    """When the operator last wrote the status, which it does when the status changes; empty if that is not recorded."""
+    """Return when the operator last wrote the status, which it does when the status changes; empty if that is not
+    recorded.
+    """
     entries = live["metadata"].get("managedFields") or []
     return max((entry.get("time", "") for entry in entries if entry.get("subresource") == "status"), default="")
 
 
 def is_deployed(live: Manifest) -> bool:
-    """Whether a deployer owns any field of an object; otherwise somebody created it by hand."""
+    """Return whether a deployer owns any field of an object; otherwise somebody created it by hand."""
     return any(owner.deploys for owner in owners(live))
 
 
 def yielding(live: Manifest) -> list[dict[str, Any]]:
-    """The managedFields of an object after every owner that does not stay has yielded to Pulumi; `Owner.yields` says
-    how.
+    """Return the managedFields of an object after every owner that does not stay has yielded to Pulumi; `Owner.yields`
+    says how.
     """
     entries: list[dict[str, Any]] = []
     for entry in live["metadata"].get("managedFields") or []:
@@ -129,7 +131,7 @@ def _writer(entry: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def union(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """Two sets of fields as one: a tree whose leaves are empty."""
+    """Return two sets of fields as one: a tree whose leaves are empty."""
     return {
         key: union(one[key], other[key]) if key in one and key in other else one.get(key, other.get(key))
         for key in {**one, **other}
@@ -169,10 +171,10 @@ with the provider's option enableSecretMutable.
 
 
 def replacing_fields(item: Mapping[str, Any]) -> tuple[_Path, ...]:
-    """The paths of such fields of an object, besides its identity."""
+    """Return the paths of such fields of an object, besides its identity."""
     return _BY_KIND.get((group_of(item.get("apiVersion", "")), item.get("kind", "")), ())
 
 
 def group_of(api_version: str) -> str:
-    """The API group of an apiVersion; empty for the core group."""
+    """Return the API group of an apiVersion; empty for the core group."""
     return api_version.rpartition("/")[0]

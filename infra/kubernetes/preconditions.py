@@ -45,7 +45,7 @@ def require_config_maps(api: KubernetesApi, flows: Sequence[ResolvedFlow]) -> No
 
 
 def _wanted(flow: ResolvedFlow) -> Iterator[tuple[str, str, str]]:
-    """Namespace, name and key of each ConfigMap."""
+    """Yield the namespace, name and key of each ConfigMap."""
     connect = flow.settings.connect
     for given in (connect.metrics, connect.logging):
         if isinstance(given, JmxMetrics | ExternalLogging) and given.config_map is not None:
@@ -53,7 +53,7 @@ def _wanted(flow: ResolvedFlow) -> Iterator[tuple[str, str, str]]:
 
 
 def lacking(config_map: Mapping[str, Any] | None, key: str) -> str:
-    """What a ConfigMap lacks, empty if nothing."""
+    """Return what a ConfigMap lacks, empty if nothing."""
     if config_map is None:
         return f"does not exist; it needs the key `{key}`"
     return "" if key in (config_map.get("data") or {}) else f"has no key `{key}`"
@@ -81,7 +81,7 @@ def require_ready_for_v1(api: KubernetesApi, flows: Sequence[ResolvedFlow]) -> N
 
 
 def condition(live: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
-    """The condition of this type; empty without one."""
+    """Return the condition of this type; empty without one."""
     conditions = (live.get("status") or {}).get("conditions") or []
     return next((entry for entry in conditions if entry["type"] == kind), {})
 

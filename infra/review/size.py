@@ -96,7 +96,7 @@ def answer(question: Question, measured: Measurements) -> Answer:
     brokers = needed * fitted.brokers[case.settings].of_byte(case.record_bytes) * fitted.of_brokers.of(case)
 
     def of_busiest(left: int) -> float:
-        """Cores of the worker with the most tasks, each of which may have the most partitions."""
+        """Return the cores of the worker with the most tasks, each of which may have the most partitions."""
         return cores * min(1, math.ceil(case.tasks / left) * case.partitions_of_task / case.partitions)
 
     counts = range(min(case.tasks, _WORKERS - 1), case.tasks + 1)

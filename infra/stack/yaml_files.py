@@ -303,7 +303,9 @@ def _place(file: _File, where: str, code: str = "") -> Place:
 
 
 def _position(root: yaml.Node | None, where: str) -> tuple[int, int, int]:
-    """Line, first and last column of the key or entry at the end of a dotted path, or of the nearest one above it."""
+    """Return the line, first and last column of the key or entry at the end of a dotted path, or of the nearest one
+    above it.
+    """
     if root is None:
         return 1, 1, 1
     start = (root.start_mark, root.start_mark)

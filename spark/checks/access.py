@@ -145,7 +145,7 @@ def _is_absent(finding: Finding) -> bool:
 
 
 def _shortened(findings: list[Finding]) -> tuple[Finding, ...]:
-    """At most SAMPLES findings of missing ACLs and one for the rest: a wildcard may cause thousands."""
+    """Return at most SAMPLES findings of missing ACLs and one for the rest: a wildcard may cause thousands."""
     absent = [finding for finding in findings if _is_absent(finding)]
     others = [finding for finding in findings if not _is_absent(finding)]
     if len(absent) > SAMPLES:
@@ -200,7 +200,7 @@ def _finding(side: ClusterAccess, gap: Gap) -> Finding:
 
 
 def grant_command(cluster: ClusterParameters, need: Need) -> str:
-    """Kafka's command that grants a need. FILE stands for the properties file of an administrator."""
+    """Return Kafka's command that grants a need. FILE stands for the properties file of an administrator."""
     granted = grant_options(need.principal, need.resource, need.pattern, need.name, need.operations)
     return f"kafka-acls.sh --bootstrap-server {cluster.bootstrap_servers} --command-config FILE {granted}"
 

@@ -151,7 +151,7 @@ class Observer:
 
 
 def now_ms() -> int:
-    """Milliseconds since 1970 by this machine's clock."""
+    """Return the milliseconds since 1970 by this machine's clock."""
     return time.time_ns() // 1_000_000
 
 
@@ -279,7 +279,7 @@ def _summary(counts: Mapping[str, int | float]) -> str:
 
 
 def gaps_ms(times: Sequence[int], interval_seconds: float) -> list[tuple[int, int]]:
-    """(start, end) of each pause between two heartbeats that is longer than GAP_INTERVALS intervals."""
+    """Return (start, end) of each pause between two heartbeats that is longer than GAP_INTERVALS intervals."""
     longest = GAP_INTERVALS * interval_seconds * 1000
     return [(before, after) for before, after in itertools.pairwise(times) if after - before > longest]
 

@@ -23,7 +23,9 @@ from kafka_replication.spark.read.flows import OpenFlow
 
 
 def absent_from_target(flow: OpenFlow) -> tuple[list[Finding], dict[str, int]]:
-    """Findings for topics and partitions that the target lacks, and the number of source records in those topics."""
+    """Return the findings for topics and partitions that the target lacks, and the number of source records in those
+    topics.
+    """
     findings = []
     on_target = {topic: flow.remote_partitions.get(flow.policy.remote(topic)) for topic in flow.partitions}
     too_long = long_names(flow.policy, flow.partitions)
@@ -120,7 +122,7 @@ _YOUNG = (
 def young_partitions(
     logs: Mapping[TopicPartition, OffsetRange], since: Mapping[TopicPartition, int]
 ) -> set[TopicPartition]:
-    """Partitions that may be younger than a time: nothing was removed from them, and no record is older.
+    """Return the partitions that may be younger than a time: nothing was removed from them, and no record is older.
 
     `since` holds the first offset at or after that time; -1 if there is none.
     """
@@ -128,7 +130,7 @@ def young_partitions(
 
 
 def young_topics(missing: Collection[TopicPartition], young: Collection[TopicPartition]) -> set[str]:
-    """Topics whose missing partitions may all be young."""
+    """Return the topics whose missing partitions may all be young."""
     old = {partition.topic for partition in missing if partition not in young}
     return {partition.topic for partition in missing} - old
 
@@ -212,7 +214,9 @@ _NO_AUTHORIZER = "authorizer-off"
 
 
 def topic_setting_findings(flow: OpenFlow) -> list[Finding]:
-    """Findings for configuration and ACLs that differ although the flow copies them, or that could not be read."""
+    """Return the findings for configuration and ACLs that differ although the flow copies them, or that could not be
+    read.
+    """
     sync = flow.parameters.topic_sync
     if sync is None:
         return []

@@ -72,7 +72,7 @@ def header_column(side: str, guard: GuardParameters | None) -> Column:
 
 
 def _without_last(given: Column, name: str) -> Column:
-    """Headers that include `name` without the last header of that name, if it has no value."""
+    """Return the headers that include `name` without the last header of that name, if it has no value."""
     before = F.size(given) - F.array_position(F.reverse(given["key"]), name).cast("int")
     unmarked = F.concat(F.slice(given, F.lit(1), before), F.slice(given, before + 2, F.size(given)))
     return F.when(F.get(given, before)["value"].isNull(), unmarked).otherwise(given)

@@ -145,7 +145,7 @@ def _translated(error: JavaError, where: str, doing: str) -> CannotRunError:
 
 
 def _partitions_json(partitions: Iterable[TopicPartition]) -> str:
-    """{"topic": [partition, …]}, as Spark's option `assign` reads it."""
+    """Return {"topic": [partition, …]}, as Spark's option `assign` reads it."""
     by_topic: dict[str, list[int]] = {}
     for partition in partitions:
         by_topic.setdefault(partition.topic, []).append(partition.partition)
@@ -153,7 +153,7 @@ def _partitions_json(partitions: Iterable[TopicPartition]) -> str:
 
 
 def _offsets_json(offsets: Mapping[TopicPartition, int]) -> str:
-    """{"topic": {"partition": offset}}, as Spark's options startingOffsets and endingOffsets read it."""
+    """Return {"topic": {"partition": offset}}, as Spark's options startingOffsets and endingOffsets read it."""
     by_topic: dict[str, dict[str, int]] = {}
     for partition, offset in offsets.items():
         by_topic.setdefault(partition.topic, {})[str(partition.partition)] = offset

@@ -70,7 +70,7 @@ class ChartSeries:
 
 
 def charts(verdicts: Sequence[PastVerdict], beats: Sequence[tuple[int, int]] = ()) -> tuple[Chart, ...]:
-    """Charts of a flow's `verdicts`, oldest first, that have at least two values at different times.
+    """Return the charts of a flow's `verdicts`, oldest first, that have at least two values at different times.
 
     `beats` are the heartbeats that arrived during this run: when they were emitted (ms since 1970), and their latency.
     """
@@ -207,7 +207,7 @@ class FlowMap:
 
 
 def flow_map(flows: tuple[FlowOutcome, ...]) -> FlowMap:
-    """Clusters from left to right in the order in which the flows name them, flows from top to bottom."""
+    """Return the clusters from left to right in the order in which the flows name them, flows from top to bottom."""
     names = list(dict.fromkeys(alias for flow in flows for alias in (flow.source, flow.target)))
     labels = [max(len(flow.name) + 10, len(_checks(flow))) for flow in flows]
     box = max((len(name) for name in names), default=0) * _CHARACTER + 28

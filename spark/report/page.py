@@ -163,7 +163,7 @@ def _sentences(finding: Finding) -> tuple[str, str]:
 
 
 def visible(value: object) -> object:
-    """`value` with invisible characters spelled out: a name must not change the text beside it."""
+    """Return `value` with invisible characters spelled out: a name must not change the text beside it."""
     if not isinstance(value, str) or isinstance(value, Markup):
         return value
     return "".join(
@@ -173,7 +173,7 @@ def visible(value: object) -> object:
 
 
 def commands(text: str) -> Markup:
-    """`text` with the parts between backquotes as code."""
+    """Return `text` with the parts between backquotes as code."""
     parts: Sequence[str] = str(visible(text)).split("`")
     if len(parts) % 2 == 0:
         return escape(visible(text))
@@ -187,5 +187,5 @@ def _time(iso: str) -> str:
 
 
 def number(value: float) -> str:
-    """`value` with a separator between thousands."""
+    """Return `value` with a separator between thousands."""
     return f"{value:,g}" if value < 1e6 and value != int(value) else f"{int(value):,}"

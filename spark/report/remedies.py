@@ -307,7 +307,7 @@ def _with_remedy(finding: Finding, facts: Mapping[str, str]) -> Finding:
 
 
 def advice(flow: FlowParameters) -> tuple[str, ...]:
-    """Sentences for users of the flow; none if the checks say everything."""
+    """Return the sentences for users of the flow; none if the checks say everything."""
     return (*_of_the_shape(flow), *_of_the_start(flow))
 
 

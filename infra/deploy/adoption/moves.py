@@ -126,7 +126,7 @@ class MirrorMove:
         return self.places[0].name
 
     def topic(self, role: str) -> str:
-        """The workers' own topic for `offset` or `status`."""
+        """Return the workers' own topic for `offset` or `status`."""
         return group_names(_KIND, self.live["spec"])[f"{role}StorageTopic"]
 
 

@@ -143,7 +143,7 @@ VERSION = 1
 
 
 def document_of(plan: AdoptionPlan, changes: Mapping[str, int] | None = None) -> dict[str, Any]:
-    """The plan with its refusals; `changes` counts the objects by what the deployment did, None before it."""
+    """Return the plan with its refusals; `changes` counts the objects by what the deployment did, None before it."""
     return {
         "version": VERSION,
         "stack": plan.stack,

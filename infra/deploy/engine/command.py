@@ -159,7 +159,7 @@ def _have_ended(holders: Sequence[LockHolder]) -> bool:
 
 
 def _lines(stream: IO[str] | None, say: Say | None) -> str:
-    """The whole output of a stream; each line is passed on as it arrives."""
+    """Return the whole output of a stream; each line is passed on as it arrives."""
     lines = []
     for line in stream or ():
         lines.append(line.rstrip())

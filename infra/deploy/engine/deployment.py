@@ -113,7 +113,8 @@ def _require_secrets(settings: StackSettings, api: KubernetesApi, flows: Sequenc
 def program_of(
     settings: StackSettings, change: Change | None, imported: Collection[Reference] = ()
 ) -> Callable[[], None]:
-    """The program of a stack. `change` is applied to each of its objects, and those that are `imported` exist already.
+    """Return the program of a stack. `change` is applied to each of its objects, and those that are `imported` exist
+    already.
 
     Pulumi's import refuses an object that differs from what the program declares, unless its fields are ignored. So
     each is imported with every field ignored; the deployment that follows then sees the differences.
@@ -183,7 +184,7 @@ def destroy(settings: StackSettings, say: Say) -> Changes:
 
 
 def outputs(settings: StackSettings) -> dict[str, Any]:
-    """Outputs of a deployed stack. Raises CannotRunError if it is not deployed."""
+    """Return the outputs of a deployed stack. Raises CannotRunError if it is not deployed."""
     found = outputs_if_deployed(settings)
     if "validation" not in found:
         raise NoSuchStackError(settings.stack)
@@ -191,7 +192,7 @@ def outputs(settings: StackSettings) -> dict[str, Any]:
 
 
 def outputs_if_deployed(settings: StackSettings) -> dict[str, Any]:
-    """Outputs of a stack, empty if it is not deployed. Does not change Pulumi's state."""
+    """Return the outputs of a stack, empty if it is not deployed. Does not change Pulumi's state."""
     try:
         with open_stack(settings, create=False, configured=False) as stack:
             return {key: output.value for key, output in stack.outputs().items()}
@@ -222,7 +223,7 @@ def _color() -> str:
 
 
 def known_objects(settings: StackSettings) -> frozenset[Reference]:
-    """The Kubernetes objects in the state of a stack, and those whose creation is pending; none for an unknown
+    """Return the Kubernetes objects in the state of a stack, and those whose creation is pending; none for an unknown
     stack.
     """
     try:

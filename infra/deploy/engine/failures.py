@@ -53,7 +53,7 @@ class NoSuchStackError(CannotRunError):
 
 
 def engine_failure(said: str, stack: str, *, opened: bool) -> CannotRunError:
-    """The error that explains what the engine `said` when it failed, before or after the stack was `opened`."""
+    """Return the error that explains what the engine `said` when it failed, before or after the stack was `opened`."""
     if edited := list(dict.fromkeys(_edited_fields(said))):
         return _field_conflict(edited, stack)
     what = "; ".join([*_engine_errors(said), *_LOCK_HOLDER.findall(said)]) or "the engine failed"
@@ -80,7 +80,7 @@ _LISTED = re.compile(r"\s*- \.(?P<field>\S+)\s*$")
 
 
 def _edited_fields(said: str) -> Iterator[str]:
-    """Each field that the provider did not overwrite, with its object, who wrote it and when."""
+    """Yield each field that the provider did not overwrite, with its object, who wrote it and when."""
     place = by = ""
     for line in said.splitlines():
         if found := _OBJECT.search(line):
@@ -105,8 +105,8 @@ def _field_conflict(edited: list[str], stack: str) -> CannotRunError:
 
 
 def _engine_errors(text: str) -> list[str]:
-    """Every distinct error line of the engine, or its last line if there is none. If a provider counts its errors, each
-    is on a separate line after a star.
+    """Return every distinct error line of the engine, or its last line if there is none. If a provider counts its
+    errors, each is on a separate line after a star.
     """
     signs = (line.split("error:", 1)[-1].strip() for line in text.splitlines() if _ERROR.search(line))
     said = [line.removeprefix("* ").removeprefix(_AGAIN) for line in signs if not _COUNTED.search(line)]

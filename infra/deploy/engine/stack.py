@@ -88,7 +88,7 @@ def _opened(settings: StackSettings, *, create: bool, overwrite: bool, configure
 
 
 def objects_in(state: State) -> frozenset[Reference]:
-    """The Kubernetes objects of a state, without those that wait for their deletion, and with pending creations."""
+    """Return a state's Kubernetes objects, without those that wait for their deletion, and with pending creations."""
     present = [resource for resource in state.get("resources") or [] if not resource.get("delete")]
     objects = {reference(resource["inputs"]) for resource in present if resource["type"].startswith(KUBERNETES)}
     return frozenset(objects | {creation.object for creation in pending_creates(state)})
@@ -103,7 +103,7 @@ class PendingCreate:
 
 
 def pending_creates(state: State) -> tuple[PendingCreate, ...]:
-    """The Kubernetes objects whose creation is pending and that are not in the state."""
+    """Return the Kubernetes objects whose creation is pending and that are not in the state."""
     known = {resource["urn"] for resource in state.get("resources") or []}
     return tuple(
         PendingCreate(operation["resource"]["urn"], reference(operation["resource"]["inputs"]))
@@ -178,7 +178,7 @@ def _pulumi_command() -> automation.PulumiCommand:
 
 @cache
 def _command(executable: str, *, built: bool = False) -> automation.PulumiCommand:
-    """The command for an executable; its creation asks for the version. `built`: we have built it ourselves."""
+    """Return the command for an executable; its creation asks for the version. `built`: we have built it ourselves."""
     # A build from the module proxy carries no release version to compare with the SDK's.
     root = str(Path(executable).parent.parent) if built else None
     return EngineCommand(root=root, skip_version_check=built)

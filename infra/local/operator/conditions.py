@@ -44,7 +44,7 @@ def warning(reason: str, message: str) -> Condition:
 
 
 def written(conditions: Iterable[Condition], previous: Iterable[Object], now: datetime) -> list[Object]:
-    """Conditions as they go into the status; one whose content has not changed keeps its time."""
+    """Return the conditions as they go into the status; one whose content has not changed keeps its time."""
     known = {_content(condition): condition.get("lastTransitionTime") for condition in previous}
     time = timestamp(now)
     items = []

@@ -136,7 +136,7 @@ def _verify_stopped(rest: ConnectRest, name: str) -> None:
 
 
 def _called(call: Callable[[], Object], method: str, name: str) -> Object:
-    """Connect's answer; like the operator, this does not pass on Connect's own error message."""
+    """Return Connect's answer; like the operator, this does not pass on Connect's own error message."""
     try:
         return call()
     except RestError as error:

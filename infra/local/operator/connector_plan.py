@@ -80,7 +80,7 @@ class Outcome:
 
 
 def connector_config(connector: ConnectorResource) -> dict[str, str]:
-    """Configuration as Connect takes it, every value as text."""
+    """Return the configuration as Connect takes it, every value as text."""
     config = {"connector.class": connector.connector_class}
     if connector.tasks_max is not None:
         config["tasks.max"] = str(connector.tasks_max)
@@ -118,7 +118,7 @@ def next_step(connector: ConnectorResource, running: RunningConnector | None, no
 
 
 def backoff_minutes(count: int) -> int:
-    """Minutes to wait after this many restarts: n² + n, at most an hour."""
+    """Return the minutes to wait after this many restarts: n² + n, at most an hour."""
     return min(count * count + count, LONGEST_BACKOFF_MINUTES)
 
 
@@ -161,7 +161,7 @@ def warnings(connector: ConnectorResource) -> list[Condition]:
 
 
 def status_body(connector: ConnectorResource, condition: Condition, outcome: Outcome, now: datetime) -> Object:
-    """Whole status of the resource."""
+    """Return the whole status of the resource."""
     said = [condition, *outcome.warnings, *warnings(connector)]
     body: Object = {
         "observedGeneration": connector.generation,

@@ -139,7 +139,7 @@ class WorkerFiles:
         }
 
     def files(self) -> dict[str, bytes]:
-        """Contents by path in a pod. Raises InvalidSecretError."""
+        """Return the contents by path in a pod. Raises InvalidSecretError."""
         files = {CONNECT_FILE: as_properties_file(self.properties()).encode()}
         if not self.connect.has_values_in_files:
             return files

@@ -134,7 +134,7 @@ def is_of_revision(pod: Object, digest: str) -> bool:
 
 
 def surplus(indexes: Iterable[int], replicas: int, states: Mapping[int, WorkerState]) -> list[int]:
-    """Indexes of Pods that no worker needs any longer: they are beyond the replicas and have no process."""
+    """Return the indexes of Pods that no worker needs any longer: they are beyond the replicas and have no process."""
     without_process = {index for index in indexes if states.get(index, WorkerState.ENDED) is WorkerState.ENDED}
     return sorted(index for index in without_process if index >= replicas)
 

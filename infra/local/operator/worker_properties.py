@@ -193,7 +193,7 @@ _SEPARATORS = str.maketrans({":": "\\:", "=": "\\=", " ": "\\ "})
 
 
 def as_properties_file(properties: Mapping[str, str]) -> str:
-    """Text in Java's properties format."""
+    """Return the text in Java's properties format."""
     return "".join(f"{_escaped(key, separators=True)}={_escaped(value)}\n" for key, value in properties.items())
 
 
@@ -260,7 +260,7 @@ _MIB = {"": 1 / 2**20, "k": 1 / 2**10, "m": 1.0, "g": 1024.0, "t": 2.0**20}
 
 
 def jvm_arguments(options: Mapping[str, Any]) -> tuple[list[str], list[str]]:
-    """Arguments from spec.jvmOptions, and a sentence for each option that is ignored or capped."""
+    """Return the arguments from spec.jvmOptions, and a sentence for each option that is ignored or capped."""
     notes: list[str] = []
     heap = HEAP_MIB
     if wanted := options.get("-Xmx"):

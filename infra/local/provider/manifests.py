@@ -26,7 +26,7 @@ Properties = dict[str, Any]
 
 
 def decode(properties: struct_pb2.Struct) -> Properties:
-    """Plain values. The wire has only floats, so whole numbers become integers again."""
+    """Return plain values. The wire has only floats, so whole numbers become integers again."""
     decoded = _whole_numbers(json_format.MessageToDict(properties))
     assert isinstance(decoded, dict)
     return decoded

@@ -164,7 +164,9 @@ class Operations:
             raise _failed(inputs, live, said_of_conflict(error) if error.conflict else error.message) from error
 
     def read(self, identifier: str, inputs: Properties) -> tuple[Properties, Properties] | None:
-        """Live inputs and outputs, or None if the object was deleted. `inputs` may contain only apiVersion and kind."""
+        """Return the live inputs and outputs, or None if the object was deleted. `inputs` may contain only apiVersion
+        and kind.
+        """
         target = manifests.reference_of_id(identifier, inputs)
         live = self._api.get(target)
         if live is None:

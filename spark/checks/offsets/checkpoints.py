@@ -60,7 +60,7 @@ class Waiting:
         self._since: dict[tuple[str, TopicPartition, str], float] = {}
 
     def left(self, findings: Sequence[PositionFinding], now: float) -> float:
-        """For how many seconds to look again; 0 or less if every finding has had its time."""
+        """Return for how many seconds to look again; 0 or less if every finding has had its time."""
         since = [
             self._since.setdefault((finding.position.group, finding.position.partition, finding.finding.code), now)
             for finding in findings
@@ -242,8 +242,8 @@ def beyond_translation(position: Position) -> Position:
 def past_translation(
     findings: Sequence[PositionFinding], proofs: Mapping[Position, PositionProof]
 ) -> list[PositionFinding]:
-    """`found`, with groups whose offset on the target is past their translation judged by records. A translation is
-    coarse: an offset past it need not be past what the group has committed on the source.
+    """Return `found`, with groups whose offset on the target is past their translation judged by records. A translation
+    is coarse: an offset past it need not be past what the group has committed on the source.
     """
     judged: list[PositionFinding] = []
     for finding in findings:

@@ -122,7 +122,7 @@ class PositionProof:
 
 
 def translated_record(downstream: int, records: Sequence[RecordDigest]) -> TranslatedRecord | None:
-    """Among the `records` near `downstream`, the one that a consumer there reads first, else the one just before."""
+    """Return the one of `records` that a consumer at `downstream` reads first, or else the one just before it."""
     near = [record for record in records if abs(record.offset - downstream) <= TARGET_REACH]
     following = min((digest for digest in near if digest.offset >= downstream), default=None)
     if following is not None:

@@ -39,8 +39,8 @@ def with_expired(
     sides: Mapping[TopicPartition, Sides],
     syncs: Mapping[TopicPartition, SyncHistory],
 ) -> list[Difference]:
-    """`differences`, where surplus records count as expired on the source if the flow wrote them from offsets that the
-    source no longer holds. After a restart they come after records that it still holds.
+    """Return `differences`, where surplus records count as expired on the source if the flow wrote them from offsets
+    that the source no longer holds. After a restart they come after records that it still holds.
     """
 
     def expired(difference: Difference) -> bool:
@@ -56,9 +56,9 @@ def with_late(
     sides: Mapping[TopicPartition, Sides],
     syncs: Mapping[TopicPartition, SyncHistory],
 ) -> list[Difference]:
-    """`differences`, where records that the flow has not read yet are late, and have not expired on a target whose log
-    is empty. After the newest offset sync, each record takes one offset on both sides; without a sync, the flow has
-    replicated nothing. `syncs` lacks the partitions of a flow that writes none.
+    """Return `differences`, where records that the flow has not read yet are late, and have not expired on a target
+    whose log is empty. After the newest offset sync, each record takes one offset on both sides; without a sync, the
+    flow has replicated nothing. `syncs` lacks the partitions of a flow that writes none.
     """
     result: list[Difference] = []
     for difference in differences:
@@ -88,7 +88,8 @@ def with_late(
 
 
 def by_newest(differences: Sequence[Difference], sides: Mapping[TopicPartition, Sides]) -> list[Difference]:
-    """`differences`, where the newest record of each key decides what is missing from the target of a compacted topic.
+    """Return `differences`, where the newest record of each key decides what is missing from the target of a compacted
+    topic.
 
     Compaction removes copies, so it explains blocks that are out of turn. If all keys agree, the target has removed
     what it lacks at the end, such as old tombstones. Otherwise records that are still due explain the differences in
@@ -162,7 +163,7 @@ def without_start(
     newest_ms: Mapping[TopicPartition, int | None],
     began_ms: int | None,
 ) -> list[Difference]:
-    """`differences`, with another kind for partitions that were never replicated.
+    """Return `differences`, with another kind for partitions that were never replicated.
 
     `newest_ms` is the time of a partition's newest source record. `began_ms` is the time of the oldest record that the
     flow has brought to the target; None if it has brought none.
@@ -203,6 +204,8 @@ def at_end(differences: Iterable[Difference]) -> list[Difference]:
 
 
 def without_time_to_continue(differences: Sequence[Difference]) -> list[Difference]:
-    """`differences`, after the time that a restarted task has to continue: a block at the end is out of turn, too."""
+    """Return `differences`, after the time that a restarted task has to continue: a block at the end is out of turn,
+    too.
+    """
     blocks = {difference: difference._replace(kind=OUT_OF_TURN, records=1) for difference in at_end(differences)}
     return [blocks.get(difference, difference) for difference in differences]

@@ -210,7 +210,7 @@ def _sides_now(
     source_unread: Mapping[TopicPartition, OffsetRange],
     target_unread: Mapping[TopicPartition, OffsetRange],
 ) -> dict[TopicPartition, Sides]:
-    """Both logs as they are now: they show whether retention removed records during the comparison."""
+    """Return both logs as they are now: they show whether retention removed records during the comparison."""
     source_logs, target_logs = flow.source.logs(partitions, committed=True), logs_on_target(flow, partitions)
     return {
         partition: Sides(

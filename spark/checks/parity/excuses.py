@@ -97,8 +97,8 @@ def with_surplus(
     sides: Mapping[TopicPartition, Sides],
     syncs: Mapping[TopicPartition, SyncHistory],
 ) -> list[Difference]:
-    """`differences`, where those that an excuse explains only in part are split in two, and changed records have kinds
-    of their own.
+    """Return `differences`, where those that an excuse explains only in part are split in two, and changed records have
+    kinds of their own.
     """
     by_partition: dict[TopicPartition, list[Difference]] = {}
     for difference in differences:

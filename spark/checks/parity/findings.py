@@ -53,7 +53,7 @@ def target_records(source_records: int, differences: Iterable[Difference]) -> in
 def unread_on_source(
     differences: Sequence[Difference], sides: Mapping[TopicPartition, Sides]
 ) -> dict[TopicPartition, OffsetRange]:
-    """Unreadable source offsets that may hold records which seem to be only on the target."""
+    """Return the unreadable source offsets that may hold records which seem to be only on the target."""
     return {
         difference.partition: offsets
         for difference in differences
@@ -98,7 +98,9 @@ def parity_findings(
 
 
 def parity_samples(differences: Sequence[Difference]) -> tuple[Mapping[str, Scalar], ...]:
-    """Up to SAMPLES differing records, taken from each difference in turn, so that a large one does not hide others."""
+    """Return up to SAMPLES differing records, taken from each difference in turn, so that a large one does not hide
+    others.
+    """
     turns: list[tuple[int, dict[str, Scalar], tuple[int, int, str]]] = [
         (
             turn,

@@ -64,7 +64,7 @@ class Evidence:
 
 
 def evidence_config_map(evidence: Evidence, namespace: str) -> dict[str, Any]:
-    """The ConfigMap that holds the evidence."""
+    """Return the ConfigMap that holds the evidence."""
     data = {
         "stack": evidence.stack,
         "modelDigest": evidence.model_digest,
@@ -87,7 +87,7 @@ def evidence_config_map(evidence: Evidence, namespace: str) -> dict[str, Any]:
 
 
 def read_evidence(data: Mapping[str, str]) -> Evidence:
-    """The evidence in a ConfigMap's data. Raises KeyError or ValueError if the data has another form."""
+    """Return the evidence in a ConfigMap's data. Raises KeyError or ValueError if the data has another form."""
     since = data.get("provenSince")
     return Evidence(
         stack=data["stack"],
@@ -123,7 +123,7 @@ def _flow(document: Mapping[str, Any]) -> FlowEvidence:
 
 
 def time_of(text: str) -> datetime:
-    """A recorded time. Raises ValueError if it has no zone, because it could not be compared with other times."""
+    """Return a recorded time. Raises ValueError for one without a zone: it cannot be compared with other times."""
     at = datetime.fromisoformat(text)
     if at.tzinfo is None:
         raise ValueError(f"{text} has no time zone")
@@ -156,7 +156,7 @@ class StackCluster:
         self._api = api_client(settings, stack_environment(settings).kubernetes_access())
 
     def validation(self, flow: str, namespace: str) -> FlowProof | None:
-        """The newest published validation of a flow."""
+        """Return the newest published validation of a flow."""
         name = config_map_name(flow)
         data = self._config_map(name, namespace)
         again = f"delete it, then `replicate validate {self._settings.stack} --publish`."
@@ -164,12 +164,12 @@ class StackCluster:
         return None if data is None else _read(data, proof_of, where, again)
 
     def last_change(self, namespace: str) -> SpecChange | None:
-        """The latest change of the spec of any of our objects in a namespace; None if there is no object."""
+        """Return the latest change of the spec of any of our objects in a namespace; None if there is no object."""
         items = [item for kind in REPLICATING_KINDS for item in self._items(kind, namespace)]
         return max(map(spec_change, items), default=None)
 
     def _items(self, kind: str, namespace: str) -> "list[Object]":
-        """Our objects of one kind; none if the cluster does not have the kind."""
+        """Return our objects of one kind; none if the cluster does not have the kind."""
         from kafka_replication.infra.kubernetes.api import ApiError
 
         version = strimzi(self._settings.topology.strimzi).api_version
@@ -182,7 +182,7 @@ class StackCluster:
                 return []
 
     def evidence(self, namespace: str) -> Evidence | None:
-        """The recorded evidence of the stack."""
+        """Return the recorded evidence of the stack."""
         name = evidence_name(self._settings.stack)
         data = self._config_map(name, namespace)
         again = f"delete it, then `replicate promote --to {self._settings.stack}`, which records it again."
@@ -224,7 +224,7 @@ class StackCluster:
 
 
 def proof_of(data: Mapping[str, str]) -> FlowProof:
-    """The proof in a published ConfigMap's data. Raises KeyError or ValueError if the data has another form."""
+    """Return the proof in a published ConfigMap's data. Raises KeyError or ValueError if the data has another form."""
     published = read_verdict(data)
     since = published.passing_since
     return FlowProof(
@@ -271,7 +271,7 @@ class KnownStack:
 def known_from_outputs(
     settings: StackSettings, outputs: Mapping[str, Any], cluster: StackCluster, evidence_namespace: str
 ) -> KnownStack:
-    """What Pulumi's outputs and the cluster say about a stack; a stack without outputs is not deployed."""
+    """Return what Pulumi's outputs and the cluster say about a stack; a stack without outputs is not deployed."""
     deployed = outputs.get("replications", {})
     flows = tuple(FlowState(name, flow["namespace"], flow["digest"]) for name, flow in deployed.items())
     evidence = cluster.evidence(evidence_namespace)
@@ -282,14 +282,14 @@ def known_from_outputs(
 def known_as_declared(
     settings: StackSettings, flows: Iterable[ResolvedFlow], cluster: StackCluster, evidence_namespace: str
 ) -> KnownStack:
-    """What the cluster says about a stack that is known to match the render of its files."""
+    """Return what the cluster says about a stack that is known to match the render of its files."""
     states = tuple(FlowState(flow.name, flow.namespace, flow_digest(flow)) for flow in flows)
     state = StackState(settings.stack, model_digest(settings.topology), states)
     return _known(state, cluster.evidence(evidence_namespace), cluster, accepted_findings(settings.topology))
 
 
 def known_from_evidence(settings: StackSettings, cluster: StackCluster, evidence_namespace: str) -> KnownStack:
-    """What the cluster alone says about a stack, without Pulumi's state."""
+    """Return what the cluster alone says about a stack, without Pulumi's state."""
     stack, evidence = settings.stack, cluster.evidence(evidence_namespace)
     if evidence is None:
         return KnownStack(StackState(stack, None, recorded=True), None)
@@ -299,7 +299,7 @@ def known_from_evidence(settings: StackSettings, cluster: StackCluster, evidence
 
 
 def accepted_findings(topology: Topology) -> dict[str, frozenset[str]]:
-    """The codes of the findings that each flow of a topology accepts, by the flow's name."""
+    """Return the codes of the findings that each flow of a topology accepts, by the flow's name."""
     return {
         flow.name: frozenset(entry.finding for entry in flow.settings.validation.accept) for flow in expand(topology)
     }
@@ -325,7 +325,7 @@ def _known(
 
 
 def evidence_of(state: StackState, who: str, deployed_at: datetime, allow_unproven: str | None) -> Evidence:
-    """The evidence to record for a stack whose flows were all validated; a soak time that has begun continues."""
+    """Return the evidence to record for a stack with validated flows only; a soak time that has begun continues."""
     flows = {
         flow.name: FlowEvidence(flow.namespace, replace(flow.proof, passing_since=None))
         for flow in state.flows

@@ -102,12 +102,12 @@ def read_plan(stacks: Path) -> PromotionPlan | None:
 
 
 def plan_place(stacks: Path) -> str:
-    """The path of a folder's plan, for messages."""
+    """Return the path of a folder's plan, for messages."""
     return shown(stacks / FILE_NAME)
 
 
 def plan_problems(stacks: Path) -> dict[str, list[Problem]]:
-    """The mistakes in a folder's plan by the name of its file; empty without mistakes."""
+    """Return the mistakes in a folder's plan by the name of its file; empty without mistakes."""
     try:
         plan = read_plan(stacks)
     except ReplicationError as error:
@@ -118,7 +118,7 @@ def plan_problems(stacks: Path) -> dict[str, list[Problem]]:
 
 
 def required_plan(stacks: Path) -> PromotionPlan:
-    """The plan of a folder of stacks; raises CannotRunError if the folder has none."""
+    """Return the plan of a folder of stacks; raises CannotRunError if the folder has none."""
     plan = read_plan(stacks)
     if plan is None:
         raise CannotRunError(
@@ -132,7 +132,7 @@ def required_plan(stacks: Path) -> PromotionPlan:
 
 
 def check_plan(plan: PromotionPlan, known: Collection[str]) -> Iterator[Problem]:
-    """Every mistake in a plan; `known` are the stacks that have a file."""
+    """Yield every mistake in a plan; `known` are the stacks that have a file."""
     if not is_label(plan.evidence_namespace):
         yield _not_kubernetes("evidenceNamespace", plan.evidence_namespace, "a namespace")
     if not plan.environments:
@@ -168,7 +168,7 @@ def check_plan(plan: PromotionPlan, known: Collection[str]) -> Iterator[Problem]
 
 
 def check_left_out(plan: PromotionPlan, topologies: Mapping[str, str]) -> Iterator[Problem]:
-    """Every stack that is in no wave although another stack of its topology is. `topologies` has each stack's."""
+    """Yield every stack that is in no wave although another stack of its topology is. `topologies` has each stack's."""
     named = stacks_in_order(plan)
     promoted = {topologies[stack]: stack for stack in reversed(named) if stack in topologies}
     for stack, topology in sorted(topologies.items()):
@@ -238,7 +238,7 @@ def evidence_name(stack: str) -> str:
 
 
 def stacks_in_order(plan: PromotionPlan) -> tuple[str, ...]:
-    """Every stack of a plan, in the order of promotion."""
+    """Return every stack of a plan, in the order of promotion."""
     return tuple(stack for _, stack in _places(plan))
 
 
@@ -259,7 +259,7 @@ def stacks_in_environment(plan: PromotionPlan, name: str | None, stacks: Path) -
 
 
 def predecessors(plan: PromotionPlan, stack: str) -> tuple[Predecessor, ...]:
-    """The stacks of the wave before that of `stack`; none for the first wave, or if the plan lacks the stack."""
+    """Return the stacks of the wave before that of `stack`; none for the first wave, or if the plan lacks the stack."""
     waves = [wave for environment in plan.environments for wave in environment.waves]
     for before, wave in pairwise(waves):
         if stack in wave.stacks:
@@ -268,7 +268,7 @@ def predecessors(plan: PromotionPlan, stack: str) -> tuple[Predecessor, ...]:
 
 
 def environment_of(plan: PromotionPlan, stack: str) -> Environment | None:
-    """The environment that a stack belongs to."""
+    """Return the environment that a stack belongs to."""
     return next(
         (environment for environment in plan.environments if any(stack in wave.stacks for wave in environment.waves)),
         None,
@@ -276,5 +276,5 @@ def environment_of(plan: PromotionPlan, stack: str) -> Environment | None:
 
 
 def plan_schema() -> str:
-    """JSON Schema of promotion.yaml, as text."""
+    """Return the JSON Schema of promotion.yaml, as text."""
     return schema_text(PromotionPlan)

@@ -117,7 +117,7 @@ def reasons_against(
 
 
 def _missing_model(state: StackState, model_digest: str) -> str | None:
-    """The code of the reason why a stack does not run this model; None if it does."""
+    """Return the code of the reason why a stack does not run this model; None if it does."""
     if state.model_digest is None:
         return "predecessor-without-evidence" if state.recorded else "predecessor-not-deployed"
     if state.model_digest != model_digest:
@@ -142,7 +142,7 @@ def _against_flow(state: StackState, flow: FlowState, now: datetime | None) -> I
 
 
 def _missing_proof(flow: FlowState, now: datetime | None) -> str | None:
-    """Code of the first thing that a flow lacks; None if it is proven."""
+    """Return the code of the first thing that a flow lacks; None if it is proven."""
     if flow.changed_at is None:
         return "predecessor-objects-missing"
     if flow.proof is None:

@@ -86,7 +86,7 @@ def _end_of_application(job: Reference, status: Mapping[str, Any]) -> JobEnd:
 
 
 def _first_error(said: str) -> str:
-    """One line of a message, which is all that spark-submit printed if the submission failed."""
+    """Return one line of a message, which is all that spark-submit printed if the submission failed."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     return next((line for line in lines if line.startswith("Exception in thread")), lines[0] if lines else "")
 
@@ -134,7 +134,8 @@ _NOTICED_SECONDS = 60
 def await_jobs(
     settings: StackSettings, flows: Sequence[ResolvedFlow], say: Callable[[str], object]
 ) -> Mapping[str, JobEnd]:
-    """How the Jobs for exactly these flows ended, by flow. Raises CannotRunError if one is missing or still runs.
+    """Return how the Jobs for exactly these flows ended, by flow. Raises CannotRunError if one is missing or still
+    runs.
 
     The name of a Job cannot depend on the contents of a Secret. So a deployment that changes nothing else keeps the
     earlier Job, which proves nothing about the new credentials.
@@ -186,7 +187,7 @@ def await_jobs(
 
 
 def _written(body: Object) -> datetime:
-    """When somebody last wrote the values of a Secret; a label of a backup tool does not count."""
+    """Return when somebody last wrote the values of a Secret; a label of a backup tool does not count."""
     writers = [writer for field in ("data", "stringData") if (writer := newest_writer(body, field)) is not None]
     times = [writer.since for writer in writers or owners(body) if writer.since]
     return datetime.fromisoformat(max(times, default=body["metadata"]["creationTimestamp"]))
@@ -218,7 +219,7 @@ def _end(api: KubernetesApi, job: Reference, flow: str, stack: str) -> JobEnd:
 
 
 def exit_code_of(state: StackState, ends: Mapping[str, JobEnd], say: Callable[[str], object]) -> int:
-    """The exit code of a validation with these verdicts; says which checks did not pass.
+    """Return the exit code of a validation with these verdicts; says which checks did not pass.
 
     The verdicts are the newest: one that somebody published after the Job counts. Raises CannotRunError for a Job that
     published no verdict, or that started before a Secret was written if no validation has run since.
@@ -347,7 +348,7 @@ def differences(compared: Comparison) -> Iterator[Problem]:
 
 
 def _of_render(change: ObjectChange) -> ObjectChange | None:
-    """A change, unless it concerns a Secret that has every key."""
+    """Return the change, unless it concerns a Secret that has every key."""
     if change.kind != "Secret" or change.change is not ChangeKind.CHANGED:
         return change
     return change if any(field.path.startswith(_KEYS_OF_SECRET) for field in change.fields) else None

@@ -224,7 +224,9 @@ def _failed_since_the_change(state: StackState, problems: Sequence[Problem]) -> 
 
 
 def _allowed(run: Promotion, settings: StackSettings) -> StackSettings:
-    """The settings to deploy with. Raises ReplicationError if the rule refuses the stack and may not be skipped."""
+    """Return the settings to deploy with. Raises ReplicationError for an unproven stack that nobody asked to skip, and
+    CannotRunError if that person may not.
+    """
     run.say(f"{settings.stack}: checking what the stacks before it have proven")
     problems = unproven(settings)
     if settings.allow_unproven is not None:
