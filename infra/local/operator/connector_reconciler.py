@@ -180,7 +180,7 @@ class ConnectorReconciler:
         now = datetime.now(UTC)
         restarts = restarts_after(connector, running, now)
         step = next_step(connector, running, now)
-        condition, failed = self._held_back(connector, step), None
+        condition, failed = self._earlier_refusal(connector, step), None
         try:
             if condition is None and step is not None:
                 log.info("connector %s/%s: %s", connector.namespace, connector.name, _described(step))
@@ -228,7 +228,7 @@ class ConnectorReconciler:
             self._topics[connector.key] = known
         return known.names
 
-    def _held_back(self, connector: ConnectorResource, step: ConnectorStep) -> Condition | None:
+    def _earlier_refusal(self, connector: ConnectorResource, step: ConnectorStep) -> Condition | None:
         """Return the earlier refusal, if this step is the same one and it is too soon to try it again."""
         refusal = self._refusals.get(connector.key)
         if refusal is None:

@@ -76,7 +76,7 @@ def test_a_translated_and_synced_group_has_no_finding() -> None:
         ),
     ],
 )
-def test_each_standing_has_its_code_and_its_patience(
+def test_each_finding_has_its_code_and_its_patience(
     position: Position, syncs: SyncHistory, code: str, patience: float
 ) -> None:
     (standing,) = found(position, syncs)

@@ -25,7 +25,7 @@ def records(*offsets: int, source: int = 0) -> list[RecordDigest]:
     return [RecordDigest(at, 0, str(at + source)) for at in offsets]
 
 
-def test_a_landing_on_an_aborted_record_moves_to_the_next_committed_one() -> None:
+def test_a_translation_to_an_aborted_record_counts_as_the_next_committed_one() -> None:
     held = records(*range(10, 18))
     assert committed_record(12, held, {"12", "13"}) == TranslatedRecord(held[4], after=False)
     assert committed_record(12, held, {str(at) for at in range(12, 18)}) == TranslatedRecord(held[1], after=True)
