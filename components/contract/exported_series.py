@@ -98,7 +98,7 @@ LOST_OFFSETS = ExportedSeries(
 LOST_OFFSETS_AT_MOST = ExportedSeries("mirror_lost_offsets_at_most", "Upper bound of mirror_lost_offsets.")
 STOPPED_PARTITIONS = ExportedSeries(
     "mirror_stopped_partitions",
-    "Partitions of which nothing crosses until somebody says where to continue; 0 without `onLoss: stop`.",
+    "Partitions that replicate nothing until somebody says where to continue; 0 without `onLoss: stop`.",
 )
 RECREATED_TOPICS = ExportedSeries(
     "mirror_recreated_topics",

@@ -285,7 +285,7 @@ class FlowParameters(DocumentPart):
     - `connector_offsets_topic` is where the workers keep their connectors' offsets, on the target; None if the document
       does not say.
     - `start_from` is where the connectors start in a partition that they have never replicated. `starts_group` is the
-      group on the source whose offsets say so if the connectors stop at a gap; not written if they pass over it.
+      group on the source whose offsets say so if the connectors stop at a gap; not written if they skip gaps.
     - `topic_sync` is None if the document does not say what the connectors copy besides records.
     - `accepted` are findings that do not prevent a pass; not written while empty.
     """
@@ -382,7 +382,7 @@ class FlowParameters(DocumentPart):
         return Selection(self.groups, self.groups_exclude)
 
     def applications(self, groups: Iterable[str]) -> list[str]:
-        """Return the groups to move: the selected ones, or all if none are selected, but that of the starts."""
+        """Return the groups to move: the selected ones, or all but the group of the starts if none are selected."""
         if self.groups:
             return self.group_selection.of(groups)
         return [group for group in groups if group != self.starts_group]

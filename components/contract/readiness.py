@@ -32,7 +32,7 @@ from kafka_replication.components.kafka.write_fence import without_fences
 
 #: Quotas by what they limit, as kafka-configs.sh names it.
 Quotas = Mapping[str, Mapping[str, float]]
-#: Kafka's client cannot ask for quotas: with none on both sides, they are not compared, and nothing is said of them.
+#: Kafka's client cannot ask for quotas. If both sides have none here, quotas are not compared or mentioned.
 NO_QUOTAS: Mapping[Side, Quotas] = {side: {} for side in SIDES}
 Settings = Mapping[str, Mapping[str, TopicSetting]]
 ScramUsers = Mapping[str, frozenset[str]]
@@ -84,7 +84,7 @@ class Readiness(DocumentPart):
 
 @dataclass(frozen=True)
 class Judgement:
-    """What is said of a flow, and the ACLs that would be written."""
+    """The readiness of a flow, and the ACLs to write for it."""
 
     readiness: Readiness
     acls: tuple[AclEntry, ...] = ()
@@ -105,7 +105,7 @@ def counterparts(flow: FlowParameters, topics: Iterable[str], groups: Iterable[s
 
 
 def unjudged(flow: FlowParameters, *why: str) -> Readiness:
-    """Return what is said of a flow about which nothing could be judged."""
+    """Return the readiness of a flow that could not be judged at all, and why."""
     return Readiness(flow=flow.name, source=flow.source.alias, target=flow.target.alias, not_judged=why)
 
 

@@ -183,8 +183,8 @@ class CheckOutcome:
 class FlowOutcome:
     """The outcome of one flow: its checks, or the error that kept all of them from running.
 
-    `replication` names the replication of which the flow is a direction or a part. `advice` is for people who rely on
-    the flow. `not_run` holds the reason for each check that did not run. From `topic_ids` the next run sees which
+    `replication` names the replication that the flow is, or is a direction or part of. `advice` is for people who rely
+    on the flow. `not_run` holds the reason for each check that did not run. From `topic_ids` the next run sees which
     topics were recreated. `began_at` is before the first read: a later change may not be in the verdict.
     """
 

@@ -73,7 +73,7 @@ class Automaton:
 
     State 0 is the start. `edges` holds the steps from each state, `accepting` the states in which a name may end. The
     pattern does not match the names that `without` accepts (`orders-(?!tmp).*`). `loose` names a construct that was
-    left out, because of which the automaton may accept too much; empty if there is none.
+    left out, so that the automaton may accept too much; empty if there is none.
     """
 
     edges: tuple[tuple[Edge, ...], ...]

@@ -50,7 +50,7 @@ class Leg:
         return self.policy.prefix_of("")
 
     def refuses_prefix_of(self, following: "Leg") -> bool:
-        """Return whether the following leg adds a prefix because of which this leg refuses the topic when it returns.
+        """Return whether the following leg adds a prefix that makes this leg refuse the topic when it returns.
 
         Source: MirrorSourceConnector.isCycle.
         """

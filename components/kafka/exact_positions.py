@@ -115,8 +115,8 @@ class SourceWalk:
         return index is not None
 
     def skip_repeated(self, record: Identified) -> bool:
-        """Skip a source record that equals an earlier one: it may be a second copy, which does not return. It
-        may also be a record of its own. Its copy then comes later, and is the next record that equals it.
+        """Skip a source record that equals an earlier one, and return whether it does. It may be a second copy, which
+        does not cross back. If it is a record of its own, its copy comes later, as the next record that equals it.
         """
         if self._first_equal(record) is None:
             return False
@@ -125,8 +125,9 @@ class SourceWalk:
         return True
 
     def _index(self, record: Identified) -> int | None:
-        """Return the record of which this may be a copy. If several were passed over, it may be any of them. As a copy
-        of the last of them, it is after the position of every group that has not consumed all of them.
+        """Return the index of the source record that this one may copy. If several equal records were skipped, it may
+        copy any of them. Taken as a copy of the last one, it is after the position of every group that has not consumed
+        all of them.
         """
         if passed := self._passed.get(record.identity):
             return bisect_left(self._offsets, passed.pop())
@@ -174,7 +175,7 @@ class SourceWalk:
             self._again = self._again - count if self._again >= count else None
 
     def _doubt(self, count: int) -> None:
-        """For the oldest records that were passed over, keep where their copies may be."""
+        """Note where the copies of the oldest skipped records may be, before the records are forgotten."""
         end = self._offsets[count - 1] if count else NOWHERE
         doubtful: dict[bytes, list[int]] = {}
         for identity, passed in self._passed.items():
@@ -190,9 +191,9 @@ class SourceWalk:
                 self.doubtful_until = max(self.doubtful_until, self._offsets[equal[-1]])
 
     def _bound(self, equal: Sequence[int], earlier: Sequence[int]) -> None:
-        """Let a group that has not consumed some of these equal records read as many copies, the last ones.
+        """Let a group that has not consumed some of these equal records read as many of their copies, the last ones.
 
-        Those that it has consumed need not be among the copies, since theirs may be before where the walk begins.
+        The copies of those that it has consumed need not be among these: they may be before the start of the walk.
         """
         there = sorted([*earlier, *(self._copies[index] for index in equal if self._copies[index] >= 0)])
         for unread, index in enumerate(reversed(equal), start=1):

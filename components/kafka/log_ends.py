@@ -44,8 +44,8 @@ class EndHistory:
         return cls([Ends(*item) for item in furthest.items()])
 
     def add(self, ends: Ends) -> bool:
-        """Add the newest ends, of which `target` was asked for first. Return False if the target lost the end of its
-        log: then every position that was derived before is void.
+        """Add the newest ends; `target` was asked for first. Return False if the target lost the end of its log: then
+        every position that was derived before is void.
         """
         lost = bool(self.ends) and ends.target < self.ends[-1].target
         if lost:

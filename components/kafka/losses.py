@@ -67,9 +67,9 @@ def gap(
 ) -> Gap | None:
     """Return what the source has deleted from `position` on; None if it still holds the record there.
 
-    The offsets after that of the newest sync have copies after that of the sync, so those that the target has no room
-    for are missing. `target_end` was read after `source_start`. Where records live less than two minutes, or only
-    applications delete them, a position that is up to a minute old says nothing for certain.
+    Source offsets after the newest sync have copies after the sync's target offset. If the target's log has fewer
+    offsets there, some are missing. `target_end` was read after `source_start`. If records live less than two minutes,
+    or only applications delete them, a position that is up to a minute old says nothing for certain.
     """
     if source_start <= position:
         return None
@@ -81,9 +81,9 @@ def gap(
 
 
 def passed_over(earlier: OffsetSync, newest: OffsetSync, source_start: int, retention: Retention) -> Gap | None:
-    """Return what a flow has passed over because it was too slow: offsets between two syncs, of an earlier look and of
-    now, that have no copies between those of the syncs, and that are deleted. If the syncs are further apart than the
-    retention, or if size decides, such offsets may be transaction markers that have expired since.
+    """Return what a flow has skipped because it was too slow: deleted source offsets between an earlier sync and the
+    newest one, for which the target has no offsets between the two. If the syncs are further apart than the retention,
+    or if size decides, such offsets may be transaction markers that have expired since.
     """
     if retention.bytes is not None or (retention.ms or 0) <= newest.written_ms - earlier.written_ms:
         return None
@@ -94,8 +94,8 @@ def passed_over(earlier: OffsetSync, newest: OffsetSync, source_start: int, rete
 
 
 class Stop(NamedTuple):
-    """The `position` of a connector that does not pass over a gap, and the source's log, which lacks that offset. If it
-    is not `certain`, the connector may have crossed more than it has stored yet.
+    """The `position` of a connector that stops at a gap, and the source's log, which lacks that offset. Unless this is
+    `certain`, the connector may have replicated more than it has stored yet.
     """
 
     position: int

@@ -48,9 +48,9 @@ class PositionBack:
 class PartitionBack:
     """The positions of a partition by committed offset, and the records that only the original partition has.
     `only_here` has the offsets of those after the last common record, and `gaps` of those before it. `passed_over`
-    copies were read before the first common record. `began` has, by the offset that a group had committed before it
-    left, the place of the last copy of the first record from there on. `turns` are the last copies before the remote
-    partition goes back to earlier records: their offset, and that of their record.
+    copies were read before the first common record. `began` maps the offset that a group had committed when it
+    left to the last copy of the first record at or after it. `turns` are the last copies before the remote partition
+    goes back to earlier records: the offsets of copy and record.
     """
 
     positions: Mapping[int, PositionBack]
@@ -221,7 +221,7 @@ class _OriginWalk:
         raise NotProvenError(told)
 
     def every(self) -> Iterator[Identified]:
-        """Yield the newest records that were found, and those of the origin after the last of them."""
+        """Yield the newest records that were found, then the origin's records after them."""
         yield from (Identified(offset, identity) for identity, offset in self._known.items())
         yield from self._ahead
         yield from self.origin

@@ -24,7 +24,7 @@ def is_topic_name(text: str) -> bool:
 
 
 def collision_key(topic: str) -> str:
-    """Return what is equal for two topics of which a broker refuses one: metrics treat dots and underscores alike.
+    """Return a key that two topics share if a broker refuses to have both: metrics take a dot for an underscore.
 
     Source: Topic.unifyCollisionChars.
     """

@@ -1,6 +1,6 @@
 """The JSON Schema of a model's files, for editors and any validator; nothing here decides what a file may hold.
 
-Pydantic writes alternatives as `anyOf` and `oneOf`, of which a validator reports only that a value fits none. Here a
+Pydantic writes alternatives as `anyOf` and `oneOf`, and a validator then reports only that a value fits none. Here a
 condition chooses the alternative first, so that a mistake is reported at its own key.
 """
 

@@ -37,8 +37,8 @@ class PartialTopology:
     further: tuple[Problem, ...] = ()
 
     def is_certain(self, where: str) -> bool:
-        """Return whether a problem at a dotted path holds whatever the unknown parts were meant to be. In an entry with
-        a mistake only what the file says is certain: a missing key may be the misspelt one.
+        """Return whether a problem at a dotted path stands however the unknown parts are corrected. In an entry with a
+        mistake, only what the file says is certain: a missing key may be the misspelt one.
         """
         if any(_overlap(where, _dotted(path)) for unknown in self.unknown for path in _spoilt(unknown)):
             return False

@@ -67,7 +67,7 @@ def _made(snapshot: Snapshot, bodies: Iterable[Manifest]) -> Iterator[Identity]:
 
 
 def _others_in(namespaces: Collection[str], snapshot: Snapshot) -> Iterator[str]:
-    """Yield the deployments in these namespaces, and those of which only objects are known, which cost nothing."""
+    """Yield the deployments in these namespaces, and those that are known only by their objects."""
     yield from snapshot.others
     for name, deployment in snapshot.deployments.items():
         if any(flow.namespace in namespaces for flow in deployment.flows):

@@ -193,7 +193,7 @@ def missing_objects(
     proven: Mapping[str, str],
 ) -> Iterator[Drift]:
     """Yield drift for the missing objects of a deployment that partly exists: `there`, by key. `gone` are keys left by
-    an earlier deployment, `proven` says when each flow was validated with its declared digest."""
+    an earlier deployment. `proven` says when each flow was validated with its declared digest."""
     unknown = []
     for key, body in objects.items():
         if key in there or key in gone:
@@ -342,7 +342,7 @@ def undeleted_replications(
 
 
 def _address(live: Manifest) -> str:
-    """Return the address of the cluster beside which workers run; "" for other objects."""
+    """Return the address of the cluster that workers belong to; "" for other objects."""
     spec = live.get("spec") or {}
     if live["kind"] not in WORKER_KINDS:
         return ""

@@ -94,7 +94,7 @@ def _compared(stack: str, current: Snapshot, label: str, given: ReadInput) -> Co
 
 
 def _beside(staying: Sequence[Imported], new: Iterable[Deployment]) -> Iterator[Effect]:
-    """Yield an effect for each new flow of which something that keeps running replicates a topic as well."""
+    """Yield an effect for each new flow that shares a topic with something that keeps running."""
     running = [(replication, flow) for replication in staying for flow in _flows(replication)]
     for flow in (flow for deployment in new for flow in deployment.flows):
         sides = [_servers(cluster) for cluster in (flow.source, flow.target)]

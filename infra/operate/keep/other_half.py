@@ -76,7 +76,7 @@ class OtherHalf:
         anew: Collection[TopicPartition],
     ) -> None:
         """Take in the syncs, and read the newest records of the target. Partitions begin with positions that were
-        derived `earlier`; those that were created or truncated on a side, `anew`, with the whole log.
+        derived `earlier`. Those in `anew`, which were created or truncated on a side, begin with the whole log.
         """
         new = (ends.keys() - self._partitions.keys()) | set(anew)
         for partition, log in target.logs(new).items():

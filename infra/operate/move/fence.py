@@ -205,7 +205,7 @@ class Fence:
 @contextmanager
 def fenced(opened: FlowAccess, topics: Sequence[str], tell: Say) -> Iterator[Fence]:
     """Deny writes to the topics while the body runs. Afterwards they stay denied only if the fence is `kept`; otherwise
-    it is lifted, whatever happens.
+    it is lifted, even after an error.
     """
     acls, owner = opened.topic_acls("source"), owner_of(opened)
     entries, fence = acls.access().entries, None

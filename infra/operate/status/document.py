@@ -95,8 +95,8 @@ class ReplacedStatus(DocumentPart):
 
 
 class LossesStatus(DocumentPart):
-    """`near` counts the partitions near a deletion; `deletions` begins with the first ones to come, `gaps` with the
-    largest. `stopped` and `unstarted` name partitions of which nothing crosses until it is known where to continue.
+    """`near` counts the partitions near a deletion. `deletions` begins with the soonest, `gaps` with the largest.
+    `stopped` and `unstarted` name partitions that replicate nothing until somebody says where to continue.
     """
 
     near: int
@@ -143,7 +143,8 @@ class ApplicationsStatus(DocumentPart):
 class FlowStatus(DocumentPart):
     """The status of one flow. What could not be asked is null and named in `unasked`; `reasons` say why. A failover
     does not need the connectors' logins, so a login that could not be tried is no reason; it has its own explanation.
-    It moves groups whatever their applications lack, so `applications` are no reason either; null if nobody asked.
+    A failover also moves groups whose applications lack something, so `applications` are no reason either; null if
+    nobody asked.
     """
 
     name: str

@@ -340,7 +340,7 @@ _UNITS = ((86_400, "days"), (3_600, "h"), (60, "min"))
 
 
 def duration(seconds: float) -> str:
-    """Return a duration such as "3 min", in the largest unit of which there are at least two; otherwise in seconds."""
+    """Return a duration such as "3 min", in the largest unit that it holds at least twice, or else in seconds."""
     for size, unit in _UNITS:
         if seconds >= 2 * size:
             return f"{seconds // size:.0f} {unit}"

@@ -131,7 +131,7 @@ Memories: TypeAlias = dict[tuple[str, str], Mapping[Side, LogMemory]]
 
 
 class Judged(NamedTuple):
-    """What was judged of a flow's applications, when, and of which parameters; `until` is of the monotonic clock."""
+    """What a flow's applications lack, when that was judged, and with which parameters; `until` is monotonic time."""
 
     parameters: FlowParameters
     at_ms: int

@@ -1,7 +1,7 @@
 """Moves applications with a failover: stops them, commits positions, leads them to the target, and starts them there.
 
-Until the first consumer is started on the target, a failure puts everything back. From then on the command says where
-it stands, and the same command goes on from there.
+Until the first consumer is started on the target, a failure puts everything back. From then on the command says how far
+it has come, and running it again continues from there.
 """
 
 import os

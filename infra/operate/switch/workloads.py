@@ -1,7 +1,7 @@
 """A workload that moves: what Kubernetes says of it, and how it is stopped, led to the other side and started.
 
-The cluster holds the state: an annotation keeps how many replicas a stopped workload had, and its settings show where
-it leads. So a run that was killed goes on with the next.
+The cluster holds the state: an annotation says how many replicas a stopped workload had, and its settings show which
+side it uses. So the next run continues one that was killed.
 """
 
 import base64

@@ -73,8 +73,8 @@ class Predecessor:
 
 
 def declared_plan(stacks: Path) -> PromotionPlan | None:
-    """Return the plan of a folder, of which only the form is checked; None if there is none. Raises ReplicationError
-    for mistakes in its form, and CannotRunError or OSError if its file is unreadable.
+    """Return the plan of a folder, None if there is none. Only its form is checked. Raises ReplicationError for a
+    mistake in its form, and CannotRunError or OSError if its file is unreadable.
     """
     file = stacks / FILE_NAME
     try:
