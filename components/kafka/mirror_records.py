@@ -127,7 +127,7 @@ def connect_offset(record: OwnRecord) -> ConnectOffset | None:
 class Checkpoints:
     """The newest checkpoint of each group and remote partition, with the offset of its own record.
 
-    `undecodable` counts the records of the topic that are no checkpoints, and `without_value` the tombstones among
+    `undecodable` counts the records of the topic that are not checkpoints, and `without_value` the tombstones among
     them. MirrorMaker does not expect a tombstone: a task that reads one at its start loads no checkpoint at all.
     Source: `CheckpointStore.readCheckpoints`.
     """

@@ -278,7 +278,7 @@ class Glob:
 
 
 def written_as_glob(entry: str) -> Glob | None:
-    """Return what a list entry was meant to be if it is a glob and does not match what the glob would."""
+    """Return the glob that a list entry is meant as, if the entry does not match what the glob would; else None."""
     if _BRACES.search(entry) or _NEGATION in entry:
         return _of_shell(entry)
     if is_name(entry) or "," in entry:

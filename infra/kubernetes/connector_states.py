@@ -31,8 +31,8 @@ def wanted_connectors(live: Manifest) -> Iterator[tuple[str, str, Mapping[str, A
 
 @dataclass(frozen=True)
 class ResourceProgress:
-    """What the connectors of a resource do not do yet, and which of them run without a task, as reported for longer
-    than the operator takes to look again.
+    """Sentences about connectors of a resource that are not in their wanted state yet, and the names of those that run
+    without a task even after the operator has had time to look again.
     """
 
     waiting: tuple[str, ...]

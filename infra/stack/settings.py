@@ -298,8 +298,8 @@ def _settings(stack: str, values: Mapping[str, str], encrypted: frozenset[str], 
 
 
 class FormError(ReplicationError):
-    """Mistakes in the form of a topology. `left` is the rest of it, which can still be checked; `settings` hold the
-    part of that which does not depend on how the mistakes are corrected.
+    """Mistakes in the form of a topology. `left` is the rest, which can still be checked. `settings` hold the part of
+    the rest that stays the same however the mistakes are corrected.
     """
 
     def __init__(

@@ -41,8 +41,8 @@ _HOLDER = re.compile(r"created by ([^\s@]+)@(\S+) \(pid (\d+)\) at (\S+)")
 
 
 class EngineCommand(automation.PulumiCommand):
-    """Runs in its own session. At the first interrupt the engine cancels whatever has not begun, saves the state and
-    releases its lock; at the second it ends at once.
+    """Runs Pulumi in a session of its own. At the first interrupt the engine cancels what has not begun, saves the
+    state and releases its lock; at the second it ends at once.
     """
 
     def run(
@@ -53,7 +53,7 @@ class EngineCommand(automation.PulumiCommand):
         on_output: Say | None = None,
         on_error: Say | None = None,
     ) -> CommandResult:
-        """Like `PulumiCommand.run`. After an interrupt, raises KeyboardInterrupt once the command has ended.
+        """Do what `PulumiCommand.run` does. After an interrupt, raises KeyboardInterrupt once the command has ended.
 
         If processes of this machine and user that have ended hold the stack, cancels what they began and runs again.
         """

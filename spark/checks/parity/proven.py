@@ -96,8 +96,8 @@ def in_full_findings(first_pass: FirstPass) -> list[Finding]:
 
 
 def positions_to_publish(digest: str, time: str, checks: Sequence[CheckOutcome]) -> PublishedPositions | None:
-    """Return the positions to keep from these outcomes; None if `parity` or `offsets-translate` did not run, or parity
-    did not pass. Without parity, it is not known that the target holds the records in the same order.
+    """Return the positions to publish from these outcomes; None if `parity` or `offsets-translate` did not run, or
+    parity did not pass. Without parity, it is not known that the target holds the records in the same order.
     """
     by_name = {check.name: check for check in checks}
     parity, offsets = by_name.get(CheckName.PARITY), by_name.get(CheckName.OFFSETS)
