@@ -84,10 +84,11 @@ class Readiness(DocumentPart):
 
 @dataclass(frozen=True)
 class Judgement:
-    """The readiness of a flow, and the ACLs to write for it."""
+    """What is said of a flow, the ACLs that would be written, and the SCRAM mechanisms that users lack, by name."""
 
     readiness: Readiness
     acls: tuple[AclEntry, ...] = ()
+    scram: ScramUsers = field(default_factory=dict)
 
 
 def counterparts(flow: FlowParameters, topics: Iterable[str], groups: Iterable[str]) -> tuple[Counterpart, ...]:
@@ -122,7 +123,12 @@ def judge(flow: FlowParameters, facts: ReadyFacts) -> Judgement:
         if isinstance(fact, NoAnswer)
     ]
     if flow.acls is not None and not any(need.cluster == "source" for need in flow.acls):
-        not_judged.append(f"which users are the flow's own on {source}: set `principal` next to their login")
+        not_judged.append(
+            f"which users are the flow's own on {source}: set `principal` next to their login"
+            if flow.source.authentication is not None
+            else f"which rights on {source} are the applications': whoever has no login there is User:ANONYMOUS, as the "
+            "flow is"
+        )
     acls: tuple[AclEntry, ...] = ()
     missing: list[Missing] = []
     users: set[str] = set()
@@ -147,7 +153,8 @@ def judge(flow: FlowParameters, facts: ReadyFacts) -> Judgement:
             acls = lacking.missing
             missing += _missing_acls(target, acls)
             missing += [_denied(target, denial.allowed, denial.by) for denial in lacking.denied]
-    missing += _missing_users(flow, facts, users)
+    scram = _lacking_scram(facts, users)
+    missing += _missing_users(target, scram)
     missing += _missing_quotas(flow, facts, users)
     missing += _missing_topics(flow, facts, writers)
     missing += _unlike_settings(flow, facts)
@@ -171,6 +178,7 @@ def judge(flow: FlowParameters, facts: ReadyFacts) -> Judgement:
             warnings=tuple(_warnings(flow, facts, acls)),
         ),
         acls,
+        scram,
     )
 
 
@@ -227,13 +235,17 @@ def _names(users: Iterable[str]) -> list[str]:
     return sorted(user.removeprefix(_USER) for user in users if user.startswith(_USER) and user != EVERYONE)
 
 
-def _missing_users(flow: FlowParameters, facts: ReadyFacts, users: Iterable[str]) -> Iterator[Missing]:
+def _lacking_scram(facts: ReadyFacts, users: Iterable[str]) -> dict[str, frozenset[str]]:
     here, there = facts.scram["source"], facts.scram["target"]
     if isinstance(here, NoAnswer) or isinstance(there, NoAnswer):
-        return
-    _, connection = administrator(flow.target.alias)
-    for user in _names(users):
-        for mechanism in sorted(here.get(user, frozenset()) - there.get(user, frozenset())):
+        return {}
+    return {name: here.get(name, frozenset()) - there.get(name, frozenset()) for name in _names(users)}
+
+
+def _missing_users(target: str, lacking: ScramUsers) -> Iterator[Missing]:
+    _, connection = administrator(target)
+    for user, mechanisms in lacking.items():
+        for mechanism in sorted(mechanisms):
             added = f'"{mechanism}=[password=${{{shell_variable(user)}_PASSWORD:?}}]"'
             yield Missing(
                 kind="user",

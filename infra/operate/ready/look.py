@@ -42,14 +42,13 @@ def kafka_users(judgement: Judgement, quotas: Mapping[Side, Quotas], api_version
         acl = Acl(readiness.target, entry.principal, kind, pattern, entry.name, (entry.operation,))  # type: ignore[arg-type]
         rule = {**acl_rule(acl), "type": entry.permission.lower(), "host": entry.host}
         rules.setdefault(entry.principal, []).append(rule)
-    lacking = {missing.text for missing in readiness.missing}
     here: Quotas = quotas.get("source", {}) if len(quotas) == len(SIDES) else {}
     for user in readiness.applications:
         name = user.removeprefix(_USER)
         if user in (EVERYONE, name):
             continue
         spec: JsonObject = {}
-        if f"{user} has no SCRAM-SHA-512 credential" in lacking:
+        if "SCRAM-SHA-512" in judgement.scram.get(name, ()):
             spec["authentication"] = {"type": "scram-sha-512"}
         if user in rules:
             spec["authorization"] = {"type": "simple", "acls": rules[user]}

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kafka_replication.components.contract.parameters import ClusterParameters
 from kafka_replication.components.contract.problems import NoAnswer
 from kafka_replication.components.contract.readiness import (
     OPEN,
@@ -19,7 +20,7 @@ from kafka_replication.components.contract.readiness import (
 from kafka_replication.components.kafka.acls import AclEntry
 from kafka_replication.components.kafka.topic_sync import TopicSetting
 from kafka_replication.infra.operate.ready.look import kafka_users
-from tests.spark.documents import a_flow
+from tests.spark.documents import a_cluster, a_flow
 
 SHOP, TILL = "User:shop", "User:till"
 TO = '--bootstrap-server "${USWEST_SERVERS:?}" --command-config "${USWEST_CONFIG:?}"'
@@ -210,6 +211,23 @@ def test_what_was_not_looked_at_is_never_ready(changed: Mapping[str, Any], said:
     assert [text for text in found.not_judged if text.startswith(said)] == [*found.not_judged]
     assert len(found.not_judged) == 1
     assert "not everything was looked at" in summary(found)
+
+
+@pytest.mark.parametrize(
+    ("login", "said"),
+    [
+        pytest.param({"type": "oauth"}, "set `principal` next to their login", id="a login that only the cluster knows"),
+        pytest.param(None, "is User:ANONYMOUS, as the flow is", id="no login"),
+    ],
+)
+def test_users_of_the_flow_that_nothing_names_are_not_told_from_applications(
+    login: Mapping[str, str] | None, said: str
+) -> None:
+    protocol = "PLAINTEXT" if login is None else "SASL_PLAINTEXT"
+    source = a_cluster("useast", authentication=login, securityProtocol=protocol)
+    found = judged(facts(), source=ClusterParameters.model_validate(source), acls=())
+    (text,) = found.not_judged
+    assert text.endswith(said)
 
 
 def test_during_a_fence_the_producers_of_the_source_are_still_known() -> None:
