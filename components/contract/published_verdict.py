@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Annotated, Any, TypeAlias
 
-from pydantic import Field, StrictFloat, StrictInt, StrictStr, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Field, StrictFloat, StrictInt, StrictStr, TypeAdapter, ValidationError
+from pydantic.alias_generators import to_camel
 
 from kafka_replication.components.contract.evidence import (
     EVIDENCE,
@@ -192,7 +193,7 @@ _ALL_BYTES = 1_040_000
 _PLAIN_BYTES, _PACKED_BYTES = 256 * 1024, 1_000_000 - MOST_BYTES
 #: If a report is still too long, it keeps this many findings with the same code, and this many characters of each.
 _KEPT, _CHARACTERS = (100, 20, 5, 1), 1_000
-_CHECKS = TypeAdapter(tuple[CheckOutcome, ...])
+_CHECKS = TypeAdapter(tuple[CheckOutcome, ...], config=ConfigDict(alias_generator=to_camel))
 _IDS = TypeAdapter(dict[str, dict[str, str]])
 
 
@@ -325,7 +326,7 @@ def read_verdict(data: Mapping[str, str]) -> PublishedVerdict:
     verdict = Verdict(data["verdict"])
     if verdict not in PUBLISHED:
         raise ValueError(f"the verdict is {verdict}, which is never published")
-    checks = _CHECKS.validate_python([_with_our_names(check) for check in json.loads(_report(data))["checks"]])
+    checks = _CHECKS.validate_python(json.loads(_report(data))["checks"])
     worst_check = worst(check.verdict for check in checks)
     if verdict is Verdict.PASS and worst_check is not Verdict.PASS:
         raise ValueError(f"the verdict is pass, but the checks of the report say {worst_check}")
@@ -348,17 +349,3 @@ def _report(data: Mapping[str, str]) -> str:
         return gzip.decompress(base64.b64decode(data[PACKED])).decode()
     except (OSError, EOFError, zlib.error) as error:
         raise ValueError(f"{PACKED} cannot be unpacked") from error
-
-
-def _with_our_names(check: Any) -> Any:
-    if not isinstance(check, dict):
-        # The caller refuses it.
-        return check
-    named = {**check, "left_out": check.get("leftOut", "")}
-    coverage = check.get("coverage")
-    if not isinstance(coverage, dict):
-        return named
-    return {
-        **named,
-        "coverage": {"unit": coverage["unit"], "judged": coverage["judged"], "not_judged": coverage["notJudged"]},
-    }

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
 ANNOTATION = "kafka-replication/temporary-states"
 
 
@@ -22,7 +24,7 @@ class TemporaryState:
     state: str
     by: str
     at: datetime
-    until: datetime | None
+    until: datetime | None = None
     before: str = "running"
 
     def expired(self, now: datetime) -> bool:
@@ -33,6 +35,9 @@ class TemporaryState:
         until = f" until {_time(self.until)}" if self.until is not None else ""
         passed = ", which has passed" if self.expired(now) else ""
         return f"{self.state} by {self.by} at {_time(self.at)}{until}{passed}"
+
+
+_STATES = TypeAdapter(dict[str, TemporaryState])
 
 
 def _time(at: datetime) -> str:
@@ -47,26 +52,14 @@ def temporary_states(live: Mapping[str, Any]) -> dict[str, TemporaryState]:
     """
     text = (live["metadata"].get("annotations") or {}).get(ANNOTATION)
     try:
-        return {name: _read(entry) for name, entry in json.loads(text or "{}").items()}
-    except (AttributeError, KeyError, TypeError, ValueError):
+        return _STATES.validate_json(text or "{}")
+    except ValidationError:
         return {}
 
 
 def annotation_value(states: Mapping[str, TemporaryState]) -> str:
     """Return the annotation's value for these states, by the connector's name."""
     return json.dumps({name: _written(state) for name, state in sorted(states.items())})
-
-
-def _read(entry: Mapping[str, str]) -> TemporaryState:
-    until = entry.get("until")
-    return TemporaryState(
-        entry["flow"],
-        entry["state"],
-        entry["by"],
-        datetime.fromisoformat(entry["at"]),
-        datetime.fromisoformat(until) if until else None,
-        entry["before"],
-    )
 
 
 def _written(state: TemporaryState) -> dict[str, str]:
