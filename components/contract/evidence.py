@@ -152,15 +152,7 @@ class _EvidenceDocument(BaseModel):
 
 def packed_evidence(evidence: ParityEvidence) -> bytes:
     """Return the evidence in the form that `read_evidence` reads, not yet in base64."""
-    topics = {
-        name: {
-            "source_id": topic.source_id,
-            "target_id": topic.target_id,
-            "compacted": topic.compacted,
-            "partitions": dict(topic.partitions),
-        }
-        for name, topic in evidence.topics.items()
-    }
+    topics = {name: vars(topic) for name, topic in evidence.topics.items()}
     return compressed({"version": EVIDENCE_VERSION, "digest": evidence.digest, "topics": topics})
 
 
