@@ -5,7 +5,6 @@ Ready, and looks again at its next reconciliation. Source: Strimzi AbstractConne
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -29,21 +28,14 @@ def wanted_connectors(live: Manifest) -> Iterator[tuple[str, str, Mapping[str, A
             yield name, wanted.get(name, "running"), reported.get(name, {})
 
 
-@dataclass(frozen=True)
-class ResourceProgress:
-    """Sentences about connectors of a resource that are not in their wanted state yet, and the names of those that run
-    without a task even after the operator has had time to look again.
-    """
-
-    waiting: tuple[str, ...]
-    idle: tuple[str, ...]
-
-
 def connector_progress(
     live: Manifest, taskless: Collection[str], now: datetime, reconciliation_seconds: float
-) -> ResourceProgress:
-    """Compare every connector of a resource with its wanted state. Those that are `taskless` never have a task."""
-    waiting, idle = [], []
+) -> tuple[list[str], list[str]]:
+    """Return what the connectors of a resource do not do yet, and which of them run without a task, as reported for
+    longer than the operator takes to look again. Those that are `taskless` never have one.
+    """
+    waiting: list[str] = []
+    idle: list[str] = []
     for name, wanted, status in wanted_connectors(live):
         state = (status.get("connector") or {}).get("state", "")
         tasks = status.get("tasks") or []
@@ -57,7 +49,7 @@ def connector_progress(
                 waiting.append(f"{name} has no task yet")
             else:
                 idle.append(name)
-    return ResourceProgress(tuple(waiting), tuple(idle))
+    return waiting, idle
 
 
 def _age_seconds(live: Manifest, now: datetime) -> float:

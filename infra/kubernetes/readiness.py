@@ -1,8 +1,7 @@
 """Waits until everything that was deployed works: KafkaUsers, workers, and connectors with their tasks."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,7 +16,7 @@ from kafka_replication.components.kafka.connectors import (
 )
 from kafka_replication.components.render.deployments import declared_connectors, deployments
 from kafka_replication.components.render.planned_objects import ObjectRole, PlannedObject
-from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi, Object, reference
+from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi, reference
 from kafka_replication.infra.kubernetes.connector_states import connector_progress
 from kafka_replication.infra.kubernetes.preconditions import condition
 from kafka_replication.infra.kubernetes.secret_readers import RESTART
@@ -33,15 +32,6 @@ _RUNNERS = frozenset(
         ObjectRole.KAFKA_USER,
     }
 )
-
-
-@dataclass(frozen=True)
-class Readiness:
-    """What the operator reports of one object; `message` is empty when it is ready."""
-
-    name: str
-    ready: bool
-    message: str
 
 
 def wait_until_ready(
@@ -68,14 +58,10 @@ def wait_until_ready(
         waiting: list[str] = []
         idle: list[str] = []
         for item in planned:
-            title, live = str(reference(item.manifest)), _read(api, item)
-            readiness = live if isinstance(live, Readiness) else readiness_of(title, live)
-            if readiness.ready and not isinstance(live, Readiness):
-                progress = connector_progress(live, taskless, datetime.now(UTC), reconciliation_seconds)
-                readiness = Readiness(title, not progress.waiting, "; ".join(progress.waiting))
-                idle += progress.idle
-            if not readiness.ready:
-                waiting.append(f"{title}: {readiness.message}")
+            missing, without_task = _progress(api, item, taskless, reconciliation_seconds)
+            idle += without_task
+            if missing:
+                waiting.append(f"{reference(item.manifest)}: {'; '.join(missing)}")
         if waiting:
             ready = len(planned) - len(waiting)
             share, left = ready / len(planned), max(0.0, ends - time.monotonic())
@@ -110,33 +96,38 @@ def _taskless(flows: Sequence[ResolvedFlow]) -> frozenset[str]:
     return frozenset(names)
 
 
-def _read(api: KubernetesApi, planned: PlannedObject) -> Object | Readiness:
-    """Return the object, or that it is not ready because it could not be read."""
+def _progress(
+    api: KubernetesApi, planned: PlannedObject, taskless: Collection[str], reconciliation_seconds: float
+) -> tuple[list[str], list[str]]:
+    """Return what an object does not do yet, and which of its connectors run without a task."""
     target = reference(planned.manifest)
     try:
         live = api.get(target)
     except ApiError as error:
-        return Readiness(str(target), False, error.message)
-    return live if live is not None else Readiness(str(target), False, "it does not exist")
+        return [error.message], []
+    if live is None:
+        return ["it does not exist"], []
+    if why := why_not_ready(str(target), live):
+        return [why], []
+    return connector_progress(live, taskless, datetime.now(UTC), reconciliation_seconds)
 
 
-def readiness_of(title: str, live: Mapping[str, Any]) -> Readiness:
-    """Judge an object by its status. Source: Strimzi's conditions Ready and NotReady, observedGeneration.
+def why_not_ready(title: str, live: Mapping[str, Any]) -> str:
+    """Return why the status of an object does not say that it is ready; empty if it does. Source: Strimzi's conditions
+    Ready and NotReady, observedGeneration.
 
     A KafkaMirrorMaker2 stays Ready when one of its tasks fails, but does not count as ready here; nor does a
     KafkaConnector with a failed task, whatever its conditions say.
     """
     if not is_observed(live):
-        return Readiness(title, False, "the operator has not processed the newest change yet")
+        return "the operator has not processed the newest change yet"
     if (live["metadata"].get("annotations") or {}).keys() & RESTART.keys():
-        return Readiness(title, False, "the operator has not restarted it yet")
+        return "the operator has not restarted it yet"
     if condition(live, "Ready").get("status") == "True":
-        failed = [
+        return "; ".join(
             failure.of(connector.get("name", title))
             for connector in reported_connectors(live)
             for failure in failures(connector)
-        ]
-        return Readiness(title, not failed, "; ".join(failed))
+        )
     said = condition(live, "NotReady")
-    message = said.get("message") or said.get("reason") or "the operator has not reported anything yet"
-    return Readiness(title, False, str(message))
+    return str(said.get("message") or said.get("reason") or "the operator has not reported anything yet")

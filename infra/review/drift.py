@@ -39,7 +39,7 @@ from kafka_replication.infra.kubernetes.managed_fields import (
     status_time,
 )
 from kafka_replication.infra.kubernetes.preconditions import condition
-from kafka_replication.infra.kubernetes.readiness import readiness_of
+from kafka_replication.infra.kubernetes.readiness import why_not_ready
 from kafka_replication.infra.review.comparison import Drift
 from kafka_replication.infra.review.live_objects import former, whole
 from kafka_replication.infra.review.object_changes import FieldChange, field_changes, identity
@@ -442,14 +442,13 @@ def _restart(stack: str, flow: str, name: str, flows: Mapping[str, str]) -> str:
 def _not_ready(flow: str, live: Manifest, *, explained: bool) -> Iterator[Drift]:
     """Yield a resource that is not Ready, unless another finding has already explained why."""
     where = str(reference(live))
-    readiness = readiness_of(where, live)
-    if readiness.ready:
+    if not (why := why_not_ready(where, live)):
         return
     if not is_observed(live):
         writer = newest_writer(live, "spec")
         remedy = "wait a few seconds; if nothing changes, check that the operator runs and watches this namespace."
-        yield drift_at(Impact.DATA, "not-ready", flow, live, readiness.message, remedy, writer)
+        yield drift_at(Impact.DATA, "not-ready", flow, live, why, remedy, writer)
     elif not explained:
         remedy = "read the object's status and the operator's log."
         since = condition(live, "NotReady").get("lastTransitionTime", "")
-        yield Drift(Impact.DATA, "not-ready", flow, where, readiness.message, "", since, remedy)
+        yield Drift(Impact.DATA, "not-ready", flow, where, why, "", since, remedy)

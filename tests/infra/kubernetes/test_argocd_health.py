@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from kafka_replication.infra.kubernetes import readiness
-from kafka_replication.infra.kubernetes.readiness import readiness_of
+from kafka_replication.infra.kubernetes.readiness import why_not_ready
 
 FILE = Path(readiness.__file__).with_name("argocd-cm.yaml")
 KINDS = ("KafkaConnect", "KafkaConnector", "KafkaMirrorMaker2", "KafkaUser")
@@ -71,7 +71,7 @@ def test_argo_cd_shows_an_object_as_healthy_only_if_it_is_ready(
     found, said = health(given)
     assert found == status
     assert message in said
-    assert (found == "Healthy") is readiness_of("KafkaConnector a/b", given).ready
+    assert (found == "Healthy") is (not why_not_ready("KafkaConnector a/b", given))
 
 
 @pytest.mark.parametrize("kind", KINDS)

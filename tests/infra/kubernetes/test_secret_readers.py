@@ -7,7 +7,7 @@ import pytest
 
 from kafka_replication.components.flows.resolved import ResolvedFlow
 from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
-from kafka_replication.infra.kubernetes.readiness import readiness_of
+from kafka_replication.infra.kubernetes.readiness import why_not_ready
 from kafka_replication.infra.kubernetes.secret_readers import (
     READ_SECRETS,
     RESTART,
@@ -123,4 +123,4 @@ def test_secrets_that_the_stack_does_not_create_are_not_asked_for() -> None:
 def test_a_connector_is_not_ready_while_its_restart_is_asked_for() -> None:
     status = {"observedGeneration": 1, "conditions": [{"type": "Ready", "status": "True"}]}
     live = {"metadata": {"generation": 1, "annotations": RESTART}, "status": status}
-    assert readiness_of("x", live).message == "the operator has not restarted it yet"
+    assert why_not_ready("x", live) == "the operator has not restarted it yet"
