@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any
 
+from kafka_replication.components.clients.errors import NoAnswerError
 from kafka_replication.components.clients.login import ClientConfig
 from kafka_replication.components.clients.reader import KafkaReader
 from kafka_replication.components.clients.streams import KafkaRecord
@@ -30,7 +31,7 @@ from kafka_replication.components.contract.parameters import FlowParameters
 from kafka_replication.components.kafka.exact_positions import PartitionPositions
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
 from kafka_replication.components.render.job_parameters import flow_parameters
-from kafka_replication.infra.operate.move.disaster import Silence, consumed_topics, disaster_plan, read_target
+from kafka_replication.infra.operate.move.disaster import consumed_topics, disaster_plan, read_target
 from kafka_replication.infra.operate.move.positions import read_positions
 from tests.builders import a_resolved_flow
 from tests.components.clients.brokers import Cluster
@@ -134,7 +135,7 @@ def kept_record(flow: str, group: str, remote: TopicPartition) -> tuple[bytes, b
 def _after_disaster() -> float:
     flow = flow_parameters(a_resolved_flow())
     target, worked = Lost(flow), time.process_time()
-    facts = read_target(flow, target, (), Silence("it is lost"), None, 2 * FIRST_MS, "none")
+    facts = read_target(flow, target, (), NoAnswerError("it is lost"), None, 2 * FIRST_MS, "none")
     assert len(disaster_plan(flow, facts).positions) == GROUPS * PARTITIONS
     consumed_topics(flow, facts)
     return time.process_time() - worked

@@ -5,13 +5,14 @@ import time
 from confluent_kafka import Consumer, TopicPartition
 from kubernetes import client, config
 
+from kafka_replication.components.clients.errors import NoAnswerError
 from kafka_replication.components.clients.reader import KafkaReader
 from kafka_replication.components.contract.evidence import read_positions
 from kafka_replication.components.contract.published_verdict import config_map_name
 from kafka_replication.components.contract.report import Depth, FlowOutcome, Report, Verdict
 from kafka_replication.components.kafka.proven_positions import ProvenPosition, Span
 from kafka_replication.infra.local.endpoints import Endpoints
-from kafka_replication.infra.operate.move.disaster import Silence, disaster_plan, read_target
+from kafka_replication.infra.operate.move.disaster import disaster_plan, read_target
 from kafka_replication.spark.job import Options, check_flow
 from kafka_replication.spark.read.credentials import resolver
 from kafka_replication.spark.read.kubernetes import published_data
@@ -57,7 +58,7 @@ def test_a_group_continues_at_its_exact_record_after_the_source_is_lost(
     target = KafkaReader("uswest", scene.target.client_config("admin"))
     assert target.topic_ids([remote]) == {remote: kept.topics["kept"].target_id}
     now_ms = time.time_ns() // 1_000_000
-    found = read_target(flow, target, [], Silence("it is down"), None, now_ms, kept)
+    found = read_target(flow, target, [], NoAnswerError("it is down"), None, now_ms, kept)
     (move,) = disaster_plan(flow, found).positions
     assert (move.group, move.committed, move.offset, move.read_again) == ("kept-web", 249, 249, 31)
     assert value_at(scene, remote, move.offset) == b"0 249"

@@ -25,7 +25,7 @@ from kafka_replication.components.kafka.positions import OffsetRange, TopicParti
 from kafka_replication.components.kafka.proven_positions import place_after_loss
 from kafka_replication.components.kafka.replication_policy import ReplicationPolicy
 from kafka_replication.infra.operate.flow_access import FlowAccess
-from kafka_replication.infra.operate.move.facts import Group, GroupPlan, LeftAlone, Mode, NewPosition, Precondition
+from kafka_replication.infra.operate.move.facts import Group, GroupPlan, Mode, NewPosition, Precondition
 from kafka_replication.infra.operate.move.failover_plan import next_steps, verdict_precondition
 from kafka_replication.infra.operate.move.groups import FAILOVER
 from kafka_replication.infra.operate.move.run import Operation
@@ -61,14 +61,6 @@ class PartitionTail:
 
 
 @dataclass(frozen=True)
-class Silence:
-    """Why the source could not be asked; `refused` if it answers but refuses the login or a permission."""
-
-    reason: str
-    refused: bool = False
-
-
-@dataclass(frozen=True)
 class DisasterFacts:
     """Everything that the target shows. `source` says why the source cannot be asked; None if it can.
 
@@ -80,7 +72,7 @@ class DisasterFacts:
     """
 
     now_ms: int
-    source: Silence | None
+    source: NoAnswerError | None
     verdict: VerdictFacts | NoAnswer | None
     heartbeat_ms: int | None
     tails: Mapping[TopicPartition, PartitionTail]
@@ -94,12 +86,12 @@ class DisasterFacts:
     unkept: str = ""
 
 
-def why_silent(flow: FlowParameters, source: KafkaReader) -> Silence | None:
+def why_silent(flow: FlowParameters, source: KafkaReader) -> NoAnswerError | None:
     """Return why the ends of the source's logs are not known; None if they are."""
     try:
         source.logs(source.partitions(flow.replicated(source.topics())))
     except NoAnswerError as error:
-        return Silence(str(error), error.refused)
+        return error
     return None
 
 
@@ -107,7 +99,7 @@ def read_target(
     flow: FlowParameters,
     target: KafkaReader,
     names: Sequence[str],
-    source: Silence | None,
+    source: NoAnswerError | None,
     verdict: VerdictFacts | NoAnswer | None,
     now_ms: int,
     published: PublishedPositions | str,
@@ -201,14 +193,14 @@ def _tail(end: int, read: Sequence[KafkaRecord]) -> PartitionTail:
 def disaster_plan(flow: FlowParameters, facts: DisasterFacts) -> GroupPlan:
     """Return the plan. It moves a group only in partitions where its position on the target is missing or inexact."""
     positions: list[NewPosition] = []
-    left_alone = []
+    left_alone = {}
     again: list[Precondition] = []
     for group in facts.groups:
         starts = _starts(flow, facts, group)
         again += _read_again(flow, facts, group, starts)
         if group.members_on_target:
-            why = f"it runs on {flow.target.alias} with {number(group.members_on_target, 'member')} already"
-            left_alone.append(LeftAlone(group.name, why))
+            members = number(group.members_on_target, "member")
+            left_alone[group.name] = f"it runs on {flow.target.alias} with {members} already"
         else:
             positions += _new_positions(facts, group, starts)
     preconditions = (
@@ -218,15 +210,15 @@ def disaster_plan(flow: FlowParameters, facts: DisasterFacts) -> GroupPlan:
         _exact_positions(facts, positions),
         verdict_precondition(facts.verdict, facts.now_ms),
     )
-    return GroupPlan(preconditions, tuple(positions), tuple(left_alone))
+    return GroupPlan(preconditions, tuple(positions), left_alone)
 
 
 def _source(flow: FlowParameters, facts: DisasterFacts) -> Precondition:
     if facts.source is not None and facts.source.refused:
-        value = f"{facts.source.reason}. The source is not lost: correct the login, and look again"
+        value = f"{facts.source}. The source is not lost: correct the login, and look again"
         return Precondition("source", value, met=False)
     if facts.source is not None:
-        return Precondition("source", facts.source.reason)
+        return Precondition("source", str(facts.source))
     value = f"{flow.source.alias} answers, so exact positions can be computed: use `--mode planned` or `continuous`"
     return Precondition("source", value, met=False)
 

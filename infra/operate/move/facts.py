@@ -117,14 +117,6 @@ class NewPosition:
 
 
 @dataclass(frozen=True)
-class LeftAlone:
-    """A group that is left alone, and why."""
-
-    group: str
-    why: str
-
-
-@dataclass(frozen=True)
 class CheckedPlan:
     """The preconditions of a move; subclasses add what would be changed if all are met."""
 
@@ -150,10 +142,10 @@ class CheckedPlan:
 
 @dataclass(frozen=True)
 class GroupPlan(CheckedPlan):
-    """The preconditions, and what would be committed if all are met."""
+    """The preconditions, what would be committed if all are met, and why groups are left alone."""
 
     positions: tuple[NewPosition, ...]
-    left_alone: tuple[LeftAlone, ...]
+    left_alone: Mapping[str, str]
 
     def lines(self) -> Iterator[str]:
         for position in self.positions[:_SHOWN]:
@@ -162,8 +154,8 @@ class GroupPlan(CheckedPlan):
             yield f"and {len(self.positions) - _SHOWN} more positions, which `--json` lists"
 
     def warnings(self) -> Iterator[str]:
-        for alone in self.left_alone:
-            yield f"group {alone.group} is left alone: {alone.why}"
+        for group, why in self.left_alone.items():
+            yield f"group {group} is left alone: {why}"
 
     def document(self, *, committed: bool) -> dict[str, object]:
         positions = [
@@ -178,7 +170,7 @@ class GroupPlan(CheckedPlan):
             }
             for position in self.positions
         ]
-        left_alone = [{"group": alone.group, "why": alone.why} for alone in self.left_alone]
+        left_alone = [{"group": group, "why": why} for group, why in self.left_alone.items()]
         return {**super().document(committed=committed), "positions": positions, "leftAlone": left_alone}
 
 

@@ -70,7 +70,7 @@ def plan_back(
         *_only_on_target(flow, facts, reverse),
         *_fence(flow, denied),
     )
-    return GroupPlan(preconditions, tuple(positions), tuple(left_alone))
+    return GroupPlan(preconditions, tuple(positions), left_alone)
 
 
 def _fence(flow: FlowParameters, denied: Sequence[str] | None) -> Iterator[Precondition]:

@@ -14,7 +14,6 @@ from kafka_replication.infra.operate.move.facts import (
     FailoverFacts,
     Group,
     GroupPlan,
-    LeftAlone,
     Mode,
     NewPosition,
     Precondition,
@@ -55,7 +54,7 @@ def plan(
         *_without_offset(flow, facts, {position.group for position in positions}),
         verdict_precondition(facts.verdict, now_ms),
     )
-    return GroupPlan(preconditions, tuple(positions), tuple(left_alone))
+    return GroupPlan(preconditions, tuple(positions), left_alone)
 
 
 class LeftAloneError(Exception):
@@ -64,15 +63,15 @@ class LeftAloneError(Exception):
 
 def new_positions(
     groups: Iterable[Group], positions_of_group: Callable[[Group], list[NewPosition]]
-) -> tuple[list[NewPosition], list[LeftAlone]]:
+) -> tuple[list[NewPosition], dict[str, str]]:
     """Return the positions of the groups that can continue, and why the others cannot."""
     positions: list[NewPosition] = []
-    left_alone: list[LeftAlone] = []
+    left_alone: dict[str, str] = {}
     for group in groups:
         try:
             positions += positions_of_group(group)
         except LeftAloneError as error:
-            left_alone.append(LeftAlone(group.name, str(error)))
+            left_alone[group.name] = str(error)
     return positions, left_alone
 
 
@@ -203,7 +202,7 @@ def _proof(facts: FailoverFacts) -> Precondition:
     return Precondition("positions", f"computed from records; {number(again, 'record')} are duplicated on the target")
 
 
-def groups_precondition(positions: list[NewPosition], left_alone: list[LeftAlone]) -> Precondition:
+def groups_precondition(positions: list[NewPosition], left_alone: Mapping[str, str]) -> Precondition:
     """Say how many groups move; there has to be one."""
     count = len({position.group for position in positions})
     alone = f", {len(left_alone)} left alone" if left_alone else ""

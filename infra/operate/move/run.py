@@ -119,10 +119,10 @@ class Operation(ABC, Generic[PlanT]):
         if not isinstance(plan, GroupPlan):
             return
         missing = self.call.switched - {position.group for position in plan.positions}
-        for left in plan.left_alone:
-            if left.group in missing:
-                yield Precondition("switch", f"{left.group} cannot move: {left.why}", met=False)
-        if unknown := sorted(missing - {left.group for left in plan.left_alone}):
+        for group, why in plan.left_alone.items():
+            if group in missing:
+                yield Precondition("switch", f"{group} cannot move: {why}", met=False)
+        if unknown := sorted(missing - plan.left_alone.keys()):
             start = "a group starts at the offset that it has there, or else at its `auto.offset.reset`"
             met = None if self.call.mode is Mode.DISASTER else False
             yield Precondition("switch", f"no position to commit for {named(unknown)}: {start}", met=met)

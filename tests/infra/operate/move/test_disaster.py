@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kafka_replication.components.clients.errors import NoAnswerError
 from kafka_replication.components.contract.evidence import PublishedPositions, SpannedTopic
 from kafka_replication.components.contract.report import Verdict
 from kafka_replication.components.flows.resolved import flow_digest
@@ -17,11 +18,10 @@ from kafka_replication.infra.operate.move import disaster
 from kafka_replication.infra.operate.move.disaster import (
     DisasterFacts,
     PartitionTail,
-    Silence,
     consumed_topics,
     disaster_plan,
 )
-from kafka_replication.infra.operate.move.facts import Group, GroupPlan, LeftAlone, Mode, NewPosition
+from kafka_replication.infra.operate.move.facts import Group, GroupPlan, Mode, NewPosition
 from kafka_replication.infra.operate.status.facts import VerdictFacts
 from kafka_replication.infra.stack.session import OpenStack
 from tests.builders import a_resolved_flow
@@ -40,7 +40,7 @@ def evidence(**given: Any) -> DisasterFacts:
     group = Group("checkout-web", 0, 0, {}, {REMOTE: 390})
     found = {
         "now_ms": NOW_MS,
-        "source": Silence(SILENT),
+        "source": NoAnswerError(SILENT),
         "verdict": None,
         "heartbeat_ms": NOW_MS - 61_000,
         "tails": {ORDERS: PartitionTail(430, NOW_MS - 75_000, NOW_MS - 261_000, 101)},
@@ -76,7 +76,7 @@ def test_a_group_that_runs_on_the_target_is_left_alone() -> None:
     found = disaster_plan(FLOW, evidence(groups=(Group("checkout-web", 0, 2, {}, {}),)))
     assert (found.positions, found.left_alone) == (
         (),
-        (LeftAlone("checkout-web", "it runs on uswest with 2 members already"),),
+        {"checkout-web": "it runs on uswest with 2 members already"},
     )
 
 
@@ -94,7 +94,7 @@ def test_a_disaster_failover_is_refused_while_the_source_answers() -> None:
 
 def test_a_source_that_refuses_the_login_does_not_count_as_lost() -> None:
     refusal = "Kafka cluster useast refuses the login: SASL authentication error: Authentication failed"
-    (unmet,) = disaster_plan(FLOW, evidence(source=Silence(refusal, refused=True))).unmet
+    (unmet,) = disaster_plan(FLOW, evidence(source=NoAnswerError(refusal, refused=True))).unmet
     assert unmet.value == f"{refusal}. The source is not lost: correct the login, and look again"
 
 

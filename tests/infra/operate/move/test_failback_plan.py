@@ -11,7 +11,7 @@ from kafka_replication.components.kafka.positions import OffsetRange, TopicParti
 from kafka_replication.components.kafka.replication_policy import Policy
 from kafka_replication.components.kafka.return_positions import PartitionBack, PositionBack
 from kafka_replication.components.render.job_parameters import flow_parameters
-from kafka_replication.infra.operate.move.facts import Group, LeftAlone, NewPosition
+from kafka_replication.infra.operate.move.facts import Group, NewPosition
 from kafka_replication.infra.operate.move.failback import FailbackFacts, plan_back, refuse_unsuited_back
 from kafka_replication.infra.operate.move.source_only import SourceOnly
 from tests.builders import a_resolved_flow
@@ -35,7 +35,7 @@ def looked(**given: Any) -> FailbackFacts:
 
 def test_a_group_returns_to_the_record_that_it_had_reached_on_the_target() -> None:
     found = plan_back(FLOW, looked(), ())
-    assert (found.unmet, found.left_alone) == ((), ())
+    assert (found.unmet, found.left_alone) == ((), {})
     assert found.positions == (NewPosition("checkout-web", REMOTE, 398, ORDERS, 412),)
 
 
@@ -69,7 +69,7 @@ def test_records_that_a_group_may_not_have_consumed_are_read_again_and_announced
 )
 def test_a_group_that_cannot_go_back_is_left_alone(given: dict[str, Any], why: str) -> None:
     found = plan_back(FLOW, looked(**given), ())
-    assert found.left_alone == (LeftAlone("checkout-web", why),)
+    assert found.left_alone == {"checkout-web": why}
     assert [each.name for each in found.unmet] == ["groups"]
 
 

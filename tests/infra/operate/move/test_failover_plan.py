@@ -18,7 +18,6 @@ from kafka_replication.infra.operate.move.facts import (
     FailoverFacts,
     Group,
     Growth,
-    LeftAlone,
     Mode,
     NewPosition,
     Precondition,
@@ -65,7 +64,7 @@ def looked(**given: Any) -> FailoverFacts:
 
 def test_the_groups_of_a_healthy_flow_are_moved() -> None:
     found = plan(FLOW, Mode.PLANNED, looked(), NOW_MS)
-    assert (found.unmet, found.positions, found.left_alone) == ((), (MOVE,), ())
+    assert (found.unmet, found.positions, found.left_alone) == ((), (MOVE,), {})
     printed = StringIO()
     print_plan(found, Console(file=printed, width=300))
     assert printed.getvalue().splitlines() == [
@@ -162,7 +161,7 @@ def test_an_unmet_precondition_is_named_with_its_value(given: dict[str, Any], na
 def test_a_group_that_must_not_be_moved_is_left_alone(given: dict[str, Any], why: str) -> None:
     other = a_group(name="checkout-app")
     found = plan(FLOW, Mode.PLANNED, looked(groups=(a_group(**given), other)), NOW_MS)
-    assert found.left_alone == (LeftAlone("checkout-web", why),)
+    assert found.left_alone == {"checkout-web": why}
     assert [move.group for move in found.positions] == ["checkout-app"]
     assert found.unmet == ()
 
@@ -199,8 +198,8 @@ def test_groups_without_an_offset_are_all_named() -> None:
 
 def test_a_group_is_left_alone_if_the_target_lost_records_that_it_has_not_consumed() -> None:
     lost = walked(positions={412: ExactPosition(412, 398, not_there=5)})
-    (alone,) = plan(FLOW, Mode.PLANNED, looked(positions={ORDERS: lost}), NOW_MS).left_alone
-    assert alone.why == "the target does not have 5 records of orders-0 that the group has not consumed"
+    (why,) = plan(FLOW, Mode.PLANNED, looked(positions={ORDERS: lost}), NOW_MS).left_alone.values()
+    assert why == "the target does not have 5 records of orders-0 that the group has not consumed"
 
 
 def test_the_number_of_re_reads_is_a_minimum_if_records_are_indistinguishable() -> None:
@@ -211,8 +210,8 @@ def test_the_number_of_re_reads_is_a_minimum_if_records_are_indistinguishable() 
 
 def test_a_group_is_left_alone_if_only_the_target_still_holds_unread_records() -> None:
     older = walked(positions={412: ExactPosition(412, 398, expired=5)})
-    (alone,) = plan(FLOW, Mode.PLANNED, looked(positions={ORDERS: older}), NOW_MS).left_alone
-    assert alone.why == (
+    (why,) = plan(FLOW, Mode.PLANNED, looked(positions={ORDERS: older}), NOW_MS).left_alone.values()
+    assert why == (
         "it is at 412 in orders-0, but the source has deleted the next records, and the group may not have read 5 "
         "older records on the target: set its position by hand"
     )
