@@ -14,20 +14,12 @@ from kafka_replication.components.kafka.positions import TopicPartition
 
 
 @dataclass(frozen=True)
-class Task:
-    """A task of a connector as Connect reports it."""
-
-    number: int
-    state: str
-
-
-@dataclass(frozen=True)
 class ConnectorFacts:
     """What the operator last reported of one connector.
 
     `wanted` is the state in the resource's spec; `state` is Connect's word, or "" if the operator reports none.
-    `problem` says why the resource is not ready, and is "" if it is ready or `failures` already explain that.
-    `temporary` is what was announced about the state.
+    `tasks` are the states of its tasks. `problem` says why the resource is not ready, and is "" if it is ready or
+    `failures` already explain that. `temporary` is what was announced about the state.
     """
 
     name: str
@@ -35,14 +27,14 @@ class ConnectorFacts:
     resource: str
     wanted: str
     state: str
-    tasks: tuple[Task, ...] = ()
+    tasks: tuple[str, ...] = ()
     failures: tuple[Failure, ...] = ()
     problem: str = ""
     temporary: TemporaryState | None = None
 
     @property
     def running_tasks(self) -> int:
-        return sum(task.state == "RUNNING" for task in self.tasks)
+        return self.tasks.count("RUNNING")
 
     @property
     def runs(self) -> bool:

@@ -23,7 +23,7 @@ from kafka_replication.components.kafka.connectors import failures
 from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
 from kafka_replication.infra.kubernetes.readiness import why_not_ready
 from kafka_replication.infra.operate.connectors.changes import ConnectorPlace, connector_in, connector_places
-from kafka_replication.infra.operate.status.facts import ConnectorFacts, Task, VerdictFacts
+from kafka_replication.infra.operate.status.facts import ConnectorFacts, VerdictFacts
 
 #: Objects by their address: None for one that does not exist.
 Objects: TypeAlias = Mapping[Reference, Object | NoAnswer | None]
@@ -96,7 +96,7 @@ def connector_of(place: ConnectorPlace, live: Object | None) -> ConnectorFacts:
         where,
         wanted,
         (status.get("connector") or {}).get("state", ""),
-        tuple(Task(int(task["id"]), str(task.get("state", ""))) for task in status.get("tasks") or []),
+        tuple(str(task.get("state", "")) for task in status.get("tasks") or []),
         failed,
         problem,
         # A deployment restores the state but leaves the announcement, which then no longer means anything.

@@ -9,7 +9,7 @@ from kafka_replication.components.kafka.connectors import Failure
 from kafka_replication.infra.kubernetes.api import KubernetesApi, Object
 from kafka_replication.infra.operate.connectors.changes import StateRequest, planned
 from kafka_replication.infra.operate.connectors.operator import carry_out
-from kafka_replication.infra.operate.status.facts import ConnectorFacts, Task
+from kafka_replication.infra.operate.status.facts import ConnectorFacts
 from tests.infra.operate.connectors.test_changes import a_request
 from tests.infra.operate.offsets.test_change import OURS, OWNERS, Cluster, of_each_kind
 
@@ -53,6 +53,6 @@ def test_a_connector_is_in_its_state_once_its_tasks_are(
 ) -> None:
     """Otherwise `pause` ends with "PAUSED, 1 of 1 tasks run"."""
     reported, tasks, running, failures = report
-    shown = tuple(Task(number, "RUNNING" if number < running else "PAUSED") for number in range(tasks))
+    shown = tuple("RUNNING" if number < running else "PAUSED" for number in range(tasks))
     facts = ConnectorFacts("orders-source", "source", "r", state.lower(), reported, shown, failures)
     assert facts.settled(state) is settled

@@ -24,7 +24,7 @@ from kafka_replication.infra.operate.move.facts import (
 )
 from kafka_replication.infra.operate.move.failover_plan import next_steps, plan, refuse_unsuited
 from kafka_replication.infra.operate.move.run import print_plan, topics_of
-from kafka_replication.infra.operate.status.facts import ConnectorFacts, Task, VerdictFacts
+from kafka_replication.infra.operate.status.facts import ConnectorFacts, VerdictFacts
 from tests.builders import a_resolved_flow
 from tests.infra.readmes import shown
 
@@ -36,7 +36,7 @@ MOVE = NewPosition("checkout-web", ORDERS, 412, REMOTE, 398)
 
 
 def a_connector(**given: Any) -> ConnectorFacts:
-    running = {"wanted": "running", "state": "RUNNING", "tasks": (Task(0, "RUNNING"),)}
+    running = {"wanted": "running", "state": "RUNNING", "tasks": ("RUNNING",)}
     return ConnectorFacts(**{"name": "orders-source", "role": "source", "resource": "r", **running, **given})
 
 
@@ -281,7 +281,7 @@ def test_transforms_and_unsuited_modes_are_refused() -> None:
 
 
 def test_the_readme_shows_a_plan_as_it_is_printed() -> None:
-    tasks = tuple(Task(number, "RUNNING") for number in range(3))
+    tasks = ("RUNNING",) * 3
     found = (a_connector(tasks=tasks), a_connector(name="orders-checkpoint", role="checkpoint"))
     printed = StringIO()
     shown_plan = plan(FLOW, Mode.PLANNED, looked(connectors=found), NOW_MS)

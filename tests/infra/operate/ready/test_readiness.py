@@ -216,7 +216,9 @@ def test_what_was_not_looked_at_is_never_ready(changed: Mapping[str, Any], said:
 @pytest.mark.parametrize(
     ("login", "said"),
     [
-        pytest.param({"type": "oauth"}, "set `principal` next to their login", id="a login that only the cluster knows"),
+        pytest.param(
+            {"type": "oauth"}, "set `principal` next to their login", id="a login that only the cluster knows"
+        ),
         pytest.param(None, "is User:ANONYMOUS, as the flow is", id="no login"),
     ],
 )

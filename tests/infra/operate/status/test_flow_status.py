@@ -29,7 +29,6 @@ from kafka_replication.infra.operate.status.facts import (
     LoginFacts,
     Losses,
     PartitionLag,
-    Task,
     VerdictFacts,
 )
 from kafka_replication.infra.operate.status.flow_status import flow_status
@@ -46,7 +45,7 @@ LACKING = (Missing(kind="acl", text="User:shop lacks Read on group checkout-web"
 
 
 def a_connector(**given: Any) -> ConnectorFacts:
-    running = {"wanted": "running", "state": "RUNNING", "tasks": (Task(0, "RUNNING"),)}
+    running = {"wanted": "running", "state": "RUNNING", "tasks": ("RUNNING",)}
     where = "KafkaConnector mirror-orders/orders-source"
     return ConnectorFacts(**{"name": "orders-source", "role": "source", "resource": where, **running, **given})
 
@@ -422,7 +421,7 @@ def test_the_document_has_every_fact_under_its_key() -> None:
 def test_the_readme_shows_what_the_command_prints() -> None:
     cause = "Caused by: org.apache.kafka.common.errors.TopicAuthorizationException: Not authorized: [useast.orders]"
     trace = f"org.apache.kafka.connect.errors.ConnectException: Unrecoverable exception\n{cause}"
-    tasks = (Task(0, "RUNNING"), Task(1, "FAILED"), Task(2, "RUNNING"))
+    tasks = ("RUNNING", "FAILED", "RUNNING")
     other = TopicPartition("orders", 1)
     found = facts(
         connectors=(
