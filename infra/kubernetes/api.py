@@ -85,6 +85,10 @@ def reference(item: Mapping[str, Any]) -> Reference:
     return Reference(item["apiVersion"], item["kind"], metadata.get("namespace"), metadata["name"])
 
 
+def annotations_of(item: Mapping[str, Any]) -> dict[str, str]:
+    return dict(item["metadata"].get("annotations") or {})
+
+
 class KubernetesApi:
     """Calls to one API server as the user of one kubeconfig. Safe to share between threads.
 

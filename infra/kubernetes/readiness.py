@@ -16,7 +16,7 @@ from kafka_replication.components.kafka.connectors import (
 )
 from kafka_replication.components.render.deployments import declared_connectors, deployments
 from kafka_replication.components.render.planned_objects import ObjectRole, PlannedObject
-from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi, reference
+from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi, annotations_of, reference
 from kafka_replication.infra.kubernetes.connector_states import connector_progress
 from kafka_replication.infra.kubernetes.preconditions import condition
 from kafka_replication.infra.kubernetes.secret_readers import RESTART
@@ -121,7 +121,7 @@ def why_not_ready(title: str, live: Mapping[str, Any]) -> str:
     """
     if not is_observed(live):
         return "the operator has not processed the newest change yet"
-    if (live["metadata"].get("annotations") or {}).keys() & RESTART.keys():
+    if annotations_of(live).keys() & RESTART.keys():
         return "the operator has not restarted it yet"
     if condition(live, "Ready").get("status") == "True":
         return "; ".join(

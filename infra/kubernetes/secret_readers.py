@@ -11,7 +11,7 @@ from kafka_replication.components.render.planned_objects import OURS, Manifest
 from kafka_replication.components.render.secrets import ObjectReference as Named
 from kafka_replication.components.render.secrets import references
 from kafka_replication.infra.kubernetes.access import asking_kubernetes
-from kafka_replication.infra.kubernetes.api import KubernetesApi, Object, Reference, reference
+from kafka_replication.infra.kubernetes.api import KubernetesApi, Object, Reference, annotations_of, reference
 from kafka_replication.infra.kubernetes.managed_fields import newest_writer
 
 #: Source: Strimzi 1.2 KafkaConnectAssemblyOperator.restartAnnotationIsValid. The operator removes it afterwards.
@@ -71,7 +71,7 @@ def _has_read(connector: Object, secret: Object) -> bool:
     """Return whether a connector started after the Secret was last written: when it was last restarted for a Secret, or
     else when it was created.
     """
-    recorded = json.loads((connector["metadata"].get("annotations") or {}).get(READ_SECRETS, "{}"))
+    recorded = json.loads(annotations_of(connector).get(READ_SECRETS, "{}"))
     metadata = secret["metadata"]
     if metadata["name"] in recorded:
         return bool(recorded[metadata["name"]] == metadata["resourceVersion"])

@@ -21,7 +21,7 @@ from kafka_replication.components.flows.operators import PAUSE
 from kafka_replication.components.flows.resolved import ResolvedFlow
 from kafka_replication.components.kafka.connectors import ConnectorRole, failures
 from kafka_replication.components.render.deployments import declared_connectors
-from kafka_replication.infra.kubernetes.api import Object, Reference
+from kafka_replication.infra.kubernetes.api import Object, Reference, annotations_of
 from kafka_replication.infra.kubernetes.connector_states import wanted_connectors
 from kafka_replication.infra.kubernetes.managed_fields import owner_of
 
@@ -109,7 +109,7 @@ def planned(
             )
             states = _announced(request, place, now, states)
         wanted = {place.name: str(operation["value"]) for place, operation in zip(chosen, patch, strict=True)}
-        changes.append(ConnectorChange(resource, (*version_of(body), *patch, *_annotation(body, states)), wanted))
+        changes.append(ConnectorChange(resource, (*version_of(body), *patch, _announcing(body, states)), wanted))
     return changes
 
 
@@ -133,15 +133,12 @@ def _announced(
 def _refuse(
     request: StateRequest, place: ConnectorPlace, body: Object, now: str, announced: TemporaryState | None
 ) -> None:
-    where, annotations = str(place.resource), body["metadata"].get("annotations") or {}
-    if annotations.get(PAUSE) == "true":
-        why = f"The annotation {PAUSE} stops the operator, so a change would take effect at some later time."
-        remedy = f"remove the annotation first: `{_kubectl(place.resource)} {PAUSE}-`."
-        raise RefusedError("reconciliation-paused", f"the operator does not act on {place.name}", where, why, remedy)
+    refuse_paused(place, body)
+    where, annotations = str(place.resource), annotations_of(body)
     if request.state == "stopped" and annotations.get(OFFSETS) in _ARMED:
         what = f"the annotation {OFFSETS}: {annotations[OFFSETS]} is set on {place.name}"
         why = "The operator changes the offsets as soon as the connector is stopped, whoever stops it."
-        remedy = f"remove the annotation if nobody needs it: `{_kubectl(place.resource)} {OFFSETS}-`."
+        remedy = f"remove the annotation if nobody needs it: `{kubectl_annotate(place.resource)} {OFFSETS}-`."
         raise RefusedError("offsets-armed", what, where, why, remedy)
     if now == request.state and not (now != "running" and request.extends(announced)):
         note = f": {announced.text(request.now)}" if announced is not None else ""
@@ -150,6 +147,15 @@ def _refuse(
         why = "The spec of its resource already says so."
         raise RefusedError("already-in-state", f"{place.name} is {now}{note}", where, why, remedy)
     _refuse_of_others(request, place, body, now, announced)
+
+
+def refuse_paused(place: ConnectorPlace, body: Object) -> None:
+    """Raise RefusedError if the operator does not act on the connector."""
+    if annotations_of(body).get(PAUSE) == "true":
+        why = f"The annotation {PAUSE} stops the operator, so a change would take effect at some later time."
+        remedy = f"remove the annotation first: `{kubectl_annotate(place.resource)} {PAUSE}-`."
+        what = f"the operator does not act on {place.name}"
+        raise RefusedError("reconciliation-paused", what, str(place.resource), why, remedy)
 
 
 def _refuse_of_others(
@@ -173,12 +179,16 @@ def _refuse_of_others(
         raise RefusedError("state-not-announced", f"{place.name} is {now}", where, why, remedy)
 
 
+def connector_fields(body: Object, place: ConnectorPlace) -> Object:
+    """Return the connector's own fields in the resource."""
+    if body["kind"] == "KafkaConnector":
+        return dict(body["spec"])
+    return dict(body["spec"]["mirrors"][_mirror_index(body, place)][f"{place.role}Connector"])
+
+
 def wanted_state(body: Object, place: ConnectorPlace) -> str:
     """Return the state in the resource's spec."""
-    if body["kind"] == "KafkaConnector":
-        return str(body["spec"].get("state") or "running")
-    mirror = body["spec"]["mirrors"][_mirror_index(body, place)]
-    return str(mirror[f"{place.role}Connector"].get("state") or "running")
+    return str(connector_fields(body, place).get("state") or "running")
 
 
 def connector_path(body: Object, place: ConnectorPlace) -> str:
@@ -200,31 +210,29 @@ def version_of(body: Object) -> tuple[Object, ...]:
     return ({"op": "replace", "path": "/metadata/resourceVersion", "value": body["metadata"]["resourceVersion"]},)
 
 
+def annotated(annotations: Mapping[str, str]) -> Object:
+    """Return the operation that leaves a resource exactly these annotations."""
+    return {"op": "add", "path": "/metadata/annotations", "value": dict(annotations)}
+
+
 def disowned(live: Object, manager: str) -> list[Object]:
     """Return the JSON patch that takes every field from this manager, so that no deployment conflicts with it. It is
     empty while another announcement still needs the ownership.
     """
     entries = live["metadata"].get("managedFields") or []
     remaining = [entry for entry in entries if entry.get("manager") != manager or entry.get("subresource")]
-    if ANNOTATION in (live["metadata"].get("annotations") or {}) or remaining == entries:
+    if ANNOTATION in annotations_of(live) or remaining == entries:
         return []
     return [*version_of(live), {"op": "replace", "path": "/metadata/managedFields", "value": remaining}]
 
 
-def _annotation(body: Object, states: Mapping[str, TemporaryState]) -> tuple[Object, ...]:
-    annotations = dict(body["metadata"].get("annotations") or {})
-    annotations.pop(ANNOTATION, None)
-    if states:
-        annotations[ANNOTATION] = annotation_value(states)
-    return ({"op": "add", "path": "/metadata/annotations", "value": annotations},)
+def _announcing(body: Object, states: Mapping[str, TemporaryState]) -> Object:
+    others = {key: value for key, value in annotations_of(body).items() if key != ANNOTATION}
+    return annotated(others | ({ANNOTATION: annotation_value(states)} if states else {}))
 
 
-def _kubectl(resource: Reference) -> str:
+def kubectl_annotate(resource: Reference) -> str:
     return f"kubectl annotate {resource.kind.lower()} {resource.name} -n {resource.namespace}"
-
-
-_CONNECTOR = {"KafkaConnector": "strimzi.io/restart", "KafkaMirrorMaker2": "strimzi.io/restart-connector"}
-_TASK = {"KafkaConnector": "strimzi.io/restart-task", "KafkaMirrorMaker2": "strimzi.io/restart-connector-task"}
 
 
 @dataclass(frozen=True)
@@ -241,22 +249,19 @@ class ConnectorRestart:
     @property
     def annotation(self) -> tuple[str, str]:
         """Return key and value. On a KafkaMirrorMaker2 they name the connector."""
-        kind, name = self.place.resource.kind, self.place.name
-        if kind == "KafkaConnector":
-            return (_CONNECTOR[kind], "true") if self.task is None else (_TASK[kind], str(self.task))
-        return (_CONNECTOR[kind], name) if self.task is None else (_TASK[kind], f"{name}:{self.task}")
+        name, task = self.place.name, self.task
+        if self.place.resource.kind == "KafkaConnector":
+            return ("strimzi.io/restart", "true") if task is None else ("strimzi.io/restart-task", str(task))
+        if task is None:
+            return "strimzi.io/restart-connector", name
+        return "strimzi.io/restart-connector-task", f"{name}:{task}"
 
     def patch(self, live: Object) -> list[Object]:
         key, value = self.annotation
-        annotations = {**(live["metadata"].get("annotations") or {}), key: value}
-        version = live["metadata"]["resourceVersion"]
-        return [
-            {"op": "replace", "path": "/metadata/resourceVersion", "value": version},
-            {"op": "add", "path": "/metadata/annotations", "value": annotations},
-        ]
+        return [*version_of(live), annotated({**annotations_of(live), key: value})]
 
-    def pending(self, live: Mapping[str, Any]) -> bool:
-        return self.annotation[0] in (live["metadata"].get("annotations") or {})
+    def pending(self, live: Object) -> bool:
+        return self.annotation[0] in annotations_of(live)
 
 
 def planned_restarts(

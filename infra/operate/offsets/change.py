@@ -10,22 +10,24 @@ import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 from kafka_replication.components.contract.problems import CannotRunError, RefusedError
 from kafka_replication.components.contract.temporary_states import temporary_states
-from kafka_replication.components.flows.operators import PAUSE
 from kafka_replication.components.kafka.connectors import offsets_document
 from kafka_replication.components.render.kafka_connectors import waits_for_offsets
-from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
+from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference, annotations_of
 from kafka_replication.infra.machine.waiting import DeadlineError, NotYetError, wait_for
 from kafka_replication.infra.operate.connectors.changes import (
     OFFSETS,
     ConnectorChange,
     ConnectorPlace,
     StateRequest,
+    annotated,
+    connector_fields,
     connector_path,
+    kubectl_annotate,
     planned,
+    refuse_paused,
     version_of,
     wanted_state,
 )
@@ -72,22 +74,22 @@ def arm(place: ConnectorPlace, live: Object, verb: str) -> list[Object]:
     field = {"fromConfigMap": {"name": config_map_reference(place).name}}
     path = f"{connector_path(live, place)}/{_FIELD}"
     added: list[Object] = [{"op": "add", "path": path, "value": field}] if verb == "alter" else []
-    return [*version_of(live), _annotated({**_annotations(live), **asked}), *added]
+    return [*version_of(live), annotated({**annotations_of(live), **asked}), *added]
 
 
 def disarm(place: ConnectorPlace, live: Object) -> list[Object]:
     """Return the JSON patch that removes what `arm` added and the operator left; empty if nothing is left."""
-    annotations = {key: value for key, value in _annotations(live).items() if key not in (OFFSETS, CONNECTOR)}
+    annotations = {key: value for key, value in annotations_of(live).items() if key not in (OFFSETS, CONNECTOR)}
     path = f"{connector_path(live, place)}/{_FIELD}"
     removed: list[Object] = [{"op": "remove", "path": path}] if names_our_file(place, live) else []
-    if not removed and annotations == _annotations(live):
+    if not removed and annotations == annotations_of(live):
         return []
-    return [*version_of(live), _annotated(annotations), *removed]
+    return [*version_of(live), annotated(annotations), *removed]
 
 
 def pending(live: Object) -> bool:
     """Return whether the operator was asked but has not done it."""
-    return OFFSETS in _annotations(live)
+    return OFFSETS in annotations_of(live)
 
 
 def warnings(live: Object) -> dict[str, str]:
@@ -107,9 +109,7 @@ def refuse(request: StateRequest, places: Sequence[ConnectorPlace], live: Mappin
     """Raise RefusedError if the offsets of these connectors cannot be set now."""
     for place in places:
         body = live[place.resource]
-        if _annotations(body).get(PAUSE) == "true":
-            why = f"The annotation {PAUSE} stops the operator, and only the operator can set offsets."
-            raise _refused(place, "reconciliation-paused", "the operator does not act on", why, f"{PAUSE}-")
+        refuse_paused(place, body)
         if interrupted(place, body):
             by = temporary_states(body)[place.name].by
             if by != request.by and not request.take_over:
@@ -118,14 +118,16 @@ def refuse(request: StateRequest, places: Sequence[ConnectorPlace], live: Mappin
                 remedy = f"ask {by.removesuffix(PURPOSE)}, or add `--take-over`."
                 raise RefusedError("state-of-another", what, str(place.resource), why, remedy)
             continue
-        if pending(body) or CONNECTOR in _annotations(body):
-            asked = f"the annotation `{CONNECTOR}` of an earlier request is still on"
+        annotations = annotations_of(body)
+        if keys := [f"{key}-" for key in (OFFSETS, CONNECTOR) if key in annotations]:
+            what = f"the annotation `{CONNECTOR}` of an earlier request is still on {place.name}"
             why = "It would name the connector of the next request."
-            if pending(body):
-                asked = f"the request `{OFFSETS}: {_annotations(body)[OFFSETS]}` is still pending on"
+            if OFFSETS in annotations:
+                what = f"the request `{OFFSETS}: {annotations[OFFSETS]}` is still pending on {place.name}"
                 why = "It was not carried out. The operator tries it again as soon as the connector stops."
-            keys = " ".join(f"{key}-" for key in (OFFSETS, CONNECTOR) if key in _annotations(body))
-            raise _refused(place, "offsets-armed", asked, why, keys)
+            command = f"{kubectl_annotate(place.resource)} {' '.join(keys)}"
+            remedy = f"if nobody needs it, remove it: `{command}`."
+            raise RefusedError("offsets-armed", what, str(place.resource), why, remedy)
         if wanted_state(body, place) == "paused":
             what, why = f"{place.name} is paused", "Setting offsets stops the connector, which would end the pause."
             command = f"replicate stop {request.stack} {request.flow} --connector '{place.name}'"
@@ -133,28 +135,10 @@ def refuse(request: StateRequest, places: Sequence[ConnectorPlace], live: Mappin
             raise RefusedError("connector-paused", what, str(place.resource), why, remedy)
 
 
-def _refused(place: ConnectorPlace, code: str, what: str, why: str, keys: str) -> RefusedError:
-    resource = place.resource
-    command = f"kubectl annotate {resource.kind.lower()} {resource.name} -n {resource.namespace} {keys}"
-    remedy = f"if nobody needs it, remove it: `{command}`."
-    return RefusedError(code, f"{what} {place.name}", str(resource), why, remedy)
-
-
 def names_our_file(place: ConnectorPlace, live: Object) -> bool:
     """Return whether the connector's spec names our ConfigMap."""
-    fields: Any = live
-    for step in connector_path(live, place).split("/")[1:]:
-        fields = fields[int(step)] if isinstance(fields, list) else fields[step]
-    given = ((fields.get(_FIELD) or {}).get("fromConfigMap") or {}).get("name")
+    given = ((connector_fields(live, place).get(_FIELD) or {}).get("fromConfigMap") or {}).get("name")
     return bool(given == config_map_reference(place).name)
-
-
-def _annotations(live: Object) -> dict[str, str]:
-    return dict(live["metadata"].get("annotations") or {})
-
-
-def _annotated(annotations: Mapping[str, str]) -> Object:
-    return {"op": "add", "path": "/metadata/annotations", "value": dict(annotations)}
 
 
 _TASK_POLL_SECONDS = 1.0

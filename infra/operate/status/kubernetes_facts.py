@@ -20,7 +20,7 @@ from kafka_replication.components.contract.temporary_states import temporary_sta
 from kafka_replication.components.flows.operators import PAUSE
 from kafka_replication.components.flows.resolved import ResolvedFlow, flow_digest
 from kafka_replication.components.kafka.connectors import failures
-from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
+from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference, annotations_of
 from kafka_replication.infra.kubernetes.readiness import why_not_ready
 from kafka_replication.infra.operate.connectors.changes import ConnectorPlace, connector_in, connector_places
 from kafka_replication.infra.operate.status.facts import ConnectorFacts, VerdictFacts
@@ -88,7 +88,7 @@ def connector_of(place: ConnectorPlace, live: Object | None) -> ConnectorFacts:
     announced = temporary_states(live).get(place.name)
     failed = tuple(failures(status))
     problem = "" if failed else why_not_ready(where, live)
-    if (live["metadata"].get("annotations") or {}).get(PAUSE) == "true":
+    if annotations_of(live).get(PAUSE) == "true":
         problem = f"the annotation {PAUSE} stops the operator, so its report is old"
     return ConnectorFacts(
         place.name,

@@ -16,7 +16,7 @@ from kafka_replication.components.contract.problems import Problem
 from kafka_replication.components.contract.wording import named, number
 from kafka_replication.components.kafka.replication_policy import Side
 from kafka_replication.components.properties.definitions import nearest
-from kafka_replication.infra.kubernetes.api import KubernetesApi, Object, Reference
+from kafka_replication.infra.kubernetes.api import KubernetesApi, Object, Reference, annotations_of
 from kafka_replication.infra.kubernetes.managed_fields import GITOPS
 from kafka_replication.infra.machine.waiting import NotYetError
 from kafka_replication.infra.operate.switch.file import Application, Setting, Workload
@@ -63,8 +63,8 @@ class LiveWorkload:
     @property
     def stopped_at(self) -> int | None:
         """Return how many replicas it had when a switch stopped it; None if it is not stopped."""
-        noted = (self.body["metadata"].get("annotations") or {}).get(REPLICAS)
-        return None if noted is None or self.body["spec"].get("replicas", 1) else int(noted)
+        kept = annotations_of(self.body).get(REPLICAS)
+        return None if kept is None or self.body["spec"].get("replicas", 1) else int(kept)
 
     @property
     def replicas(self) -> int:
