@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 
 from kafka_replication.components.checks.listed_names import ClusterNames
 from kafka_replication.components.contract.problems import CannotRunError, Problem, Severity
 from kafka_replication.components.contract.wording import number
 from kafka_replication.infra.commands.completion import complete_stack
-from kafka_replication.infra.commands.console import out, print_problems
+from kafka_replication.infra.commands.console import out, print_problems, say
 from kafka_replication.infra.commands.options import InProject, Json
 from kafka_replication.infra.deploy.promotion.rule.plan import plan_problems
 from kafka_replication.infra.stack.listed_names import listed_problems, read_names, refuse_unknown, selection_lines
@@ -52,7 +51,7 @@ def check(
         )
     else:
         for line in lines:
-            out.print(escape(line), soft_wrap=True)
+            say(line)
         print_problems(_each_once(problems), out)
         for stack, items in problems.items():
             errors = sum(item.severity is Severity.ERROR for item in items)

@@ -6,9 +6,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
-from kafka_replication.infra.commands.console import err, out
+from kafka_replication.infra.commands.console import done, err, out, say
 from kafka_replication.infra.commands.options import (
     Connectors,
     DryRun,
@@ -114,18 +113,18 @@ def _request(
         changes = planned(request, chosen, live)
         for change in changes:
             for connector, then in change.states.items():
-                _say(f"{connector}: {then} in {change.resource}")
+                say(f"{connector}: {then} in {change.resource}")
         if dry_run:
-            _say("nothing was changed")
+            say("nothing was changed")
             return
         with err.status("waiting for the operator") as status:
             reports = carry_out(api, changes, chosen, wait_seconds, status.update)
     for report in reports:
-        out.print(f"[green]✓[/] {escape(report.text)}", soft_wrap=True)
+        done(report.text)
     if state == "stopped":
-        _say("Tasks may copy records for a few more seconds: Connect reports STOPPED before they have ended.")
+        say("Tasks may copy records for a few more seconds: Connect reports STOPPED before they have ended.")
     if state != "running":
-        _say(_how_it_ends(request.stack, request.flow, until))
+        say(_how_it_ends(request.stack, request.flow, until))
 
 
 def _how_it_ends(stack: str, flow: str, until: datetime | None) -> str:
@@ -142,14 +141,10 @@ def keep_state(stack: OpenStack, name: str, state: str, connectors: Sequence[str
 
     flow = stack.declared_flow(name)
     roles = dict.fromkeys(place.role for place in chosen_places(flow, connectors))
-    _say(f"in {shown(stack.settings.topology_file)}:")
+    say(f"in {shown(stack.settings.topology_file)}:")
     for role in roles:
-        _say(f"  {flow.expanded.where(f'connectors.{role}.state')}: {state}")
-    _say(f"then deploy it: `replicate up {stack.name}`")
-
-
-def _say(text: str) -> None:
-    out.print(escape(text), soft_wrap=True)
+        say(f"  {flow.expanded.where(f'connectors.{role}.state')}: {state}")
+    say(f"then deploy it: `replicate up {stack.name}`")
 
 
 pause = halt(
@@ -209,7 +204,7 @@ def restart(
         with cluster_of(opened) as api:
             restarts = planned_restarts(places, read_live(api, places), named=bool(connector), task=task)
             for planned in restarts:
-                out.print(escape(f"restart {planned.title}"), soft_wrap=True)
+                say(f"restart {planned.title}")
             if dry_run:
                 out.print("nothing was changed")
                 return
@@ -220,4 +215,4 @@ def restart(
                 restarted = carry_out(api, restarts, wait_seconds, status.update)
             note_secrets_read(api, noted)
     for connector_ in restarted:
-        out.print(f"[green]✓[/] {escape(connector_.text)}", soft_wrap=True)
+        done(connector_.text)

@@ -30,6 +30,16 @@ out = Console(highlight=False, emoji=False, width=width_of(sys.stdout))
 err = Console(stderr=True, highlight=False, emoji=False, width=width_of(sys.stderr))
 
 
+def say(text: str) -> None:
+    """Print a text as it is, without folding its lines."""
+    out.print(text, markup=False, soft_wrap=True)
+
+
+def done(text: str) -> None:
+    """Print that a step is done."""
+    out.print(f"[green]✓[/] {escape(text)}", soft_wrap=True)
+
+
 def print_problems(items: Iterable[Problem], console: Console, *, excerpts: bool = True) -> None:
     """Print a line for each problem, which tools turn into a link, and below it the line of its file."""
     for item in items:
@@ -85,4 +95,4 @@ def print_next(folder: Path, commands: Iterable[str]) -> None:
     where = shown(folder)
     out.print("\nWhat to do next:")
     for line in (*([] if where == "." else [f"cd {shlex.quote(where)}"]), *commands):
-        out.print(f"  {line}", markup=False, soft_wrap=True)
+        say(f"  {line}")

@@ -7,7 +7,7 @@ from rich.markup import escape
 
 from kafka_replication.components.contract.problems import RefusedError
 from kafka_replication.components.contract.wording import number
-from kafka_replication.infra.commands.console import err, out
+from kafka_replication.infra.commands.console import err, out, say
 from kafka_replication.infra.commands.options import CatchUpSeconds, Flow, InProject, Stack
 from kafka_replication.infra.stack.session import OpenStack
 from kafka_replication.infra.stack.settings import StackSettings, read_settings
@@ -72,7 +72,7 @@ def rehearse(drill: "Drill", settings: StackSettings) -> None:
     read = f"{number(record.expected, 'record')} in {number(record.partitions, 'partition')}"
     result = f"{record.skipped} skipped, {record.read_again} read again ({bound}{record.announced} announced)"
     out.print(f"{mark} {read} to read: {result}", soft_wrap=True)
-    out.print(escape(f"written to {shown(write_record(settings, record))}"), soft_wrap=True)
+    say(f"written to {shown(write_record(settings, record))}")
     if not record.passed:
         why = f"On {flow.target.alias}, a group has to read every record that it has not consumed."
         remedy = (

@@ -13,7 +13,7 @@ from kafka_replication.components.contract.problems import CannotRunError, Probl
 from kafka_replication.components.contract.wording import number
 from kafka_replication.components.flows.operators import strimzi
 from kafka_replication.components.topology.clusters import is_label
-from kafka_replication.infra.commands.console import err, out, print_next, print_problems
+from kafka_replication.infra.commands.console import done, err, out, print_next, print_problems, say
 from kafka_replication.infra.onboard.importing.deployment_changes import (
     ImportChanges,
     changes_of_imports,
@@ -51,7 +51,7 @@ def print_names(imported: Sequence[Imported]) -> None:
         sources = list(replication.replication.get("sources") or [replication.replication["source"]])
         target, read = replication.replication["target"], replication.read[0]
         what = f"{', '.join(f'{source}->{target}' for source in sources)} of {read.label or read.file}"
-        _print(f"  {why_named(replication.name, replication.wanted, what, [*sources, target])}")
+        say(f"  {why_named(replication.name, replication.wanted, what, [*sources, target])}")
 
 
 def print_left_out(left_out: Sequence[LeftOut]) -> None:
@@ -66,7 +66,7 @@ def print_left_out(left_out: Sequence[LeftOut]) -> None:
     for group in grouped_by_wording(
         joined, lambda one: "\n".join((one.code, one.file, one.field, one.why, one.remedy))
     ):
-        _print(f"  {group[0]}")
+        say(f"  {group[0]}")
         _print_others(differing_parts((one.obj or one.file, f"{one.why}\n{one.remedy}") for one in group))
 
 
@@ -108,17 +108,17 @@ def _print_proof(group: Sequence[ImportChanges], doing: str, refused: bool) -> N
     each_of = f"{'apart from the corrections, ' if refused else ''}{doing}{' each' if len(group) > 1 else ' it'}"
     out.print(f"\n{mark} {escape(names)}: {each_of} {words}", soft_wrap=True)
     if len(group) > 1 and (first.effects or first.differences):
-        _print(f"  shown for {first.name}; the others have the same changes, under their own names:")
+        say(f"  shown for {first.name}; the others have the same changes, under their own names:")
     of_each = ([(member.name, _without(member.name, line)) for line in _lines(member)] for member in group)
     for line, *same in zip(_lines(first), *of_each, strict=True):
-        _print(f"  {line}")
+        say(f"  {line}")
         _print_others([(name, parts) for name, parts in differing_parts(same) if parts], "of the others")
 
 
 def print_heartbeats(proofs: Sequence[ImportChanges]) -> None:
     """Print the flows that can stand still unnoticed while no records are due."""
     if said := heartbeat_warning(name for proof in proofs for name in proof.without_heartbeats):
-        _print(f"\n{said}")
+        say(f"\n{said}")
 
 
 def _verdict(proof: ImportChanges, refused: bool) -> tuple[str, str]:
@@ -142,11 +142,7 @@ def _without(name: str, line: str) -> str:
 
 def _print_others(places: DifferingParts, word: str = "also") -> None:
     if places:
-        _print(f"    {word}: {parts_text(places)}")
-
-
-def _print(line: str) -> None:
-    out.print(escape(line), soft_wrap=True)
+        say(f"    {word}: {parts_text(places)}")
 
 
 def import_(
@@ -229,9 +225,9 @@ def import_(
         files = project_files(topologies, environment, folder, requirement(), context)
         write_files(files, folder)
         for name in sorted(files):
-            out.print(f"[green]✓[/] {escape(shown(folder / name))}", soft_wrap=True)
+            done(shown(folder / name))
         if said := advice(requirement()):
-            out.print(f"\n{escape(said)}", soft_wrap=True)
+            say(f"\n{said}")
     print_names([replication for topology in topologies for replication in topology.imported])
     print_left_out(left_out)
     stacks = folder / "stacks"
@@ -241,7 +237,7 @@ def import_(
     if values := needed_values(topologies, environment):
         out.print("\nSet these values, which the project does not contain:")
     for line in values:
-        _print(f"  {line}")
+        say(f"  {line}")
     runs = all(imported.runs_as_read for imported in topologies)
     if topologies:
         names = environments(environment, len(topologies))
@@ -272,7 +268,7 @@ def _validated(stack: str, stacks: Path) -> int:
     from kafka_replication.infra.validate.run import ValidationRun, run_validation
 
     report = stacks.parent / f"report-{stack}.json"
-    out.print(f"\nValidation of what runs; the report is {escape(shown(report))}:", soft_wrap=True)
+    say(f"\nValidation of what runs; the report is {shown(report)}:")
     return run_validation(ValidationRun(read_settings(stack, stacks), report, declared=True), err)
 
 
@@ -356,4 +352,4 @@ def _print_next(folder: Path, stacks: Sequence[str], wrong: bool, *, runs: bool,
     further = [*validated, *adopted, f"replicate render {stack} --out rendered/{stack}", f"replicate runbook {stack}"]
     print_next(folder, ["replicate check", *([] if wrong else further)])
     if len(stacks) > 1 and not wrong:
-        out.print(f"The other stacks need the same commands: {escape(', '.join(stacks[1:]))}.", soft_wrap=True)
+        say(f"The other stacks need the same commands: {', '.join(stacks[1:])}.")

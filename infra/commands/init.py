@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
-from kafka_replication.infra.commands.console import interruptible, out, print_next
+from kafka_replication.infra.commands.console import done, interruptible, out, print_next, say
 from kafka_replication.infra.onboard.new_project.answers import Answers, Assumed, ClusterAnswers, assumed
 from kafka_replication.infra.onboard.new_project.files import advice, require_empty, requirement, write_project
 from kafka_replication.infra.stack.yaml_files import shown
@@ -78,16 +77,15 @@ def init(
     )
     written = write_project(answers, folder)
     for path in written:
-        out.print(f"[green]✓[/] {escape(shown(folder / path))}", soft_wrap=True)
+        done(shown(folder / path))
     _print_assumed(list(assumed(answers, ask.given)), folder)
     if wrong := [option for option in ("--environment", "--target-region") if option not in ask.given]:
-        out.print(
+        say(
             f"The stack is named {answers.stack}. If that is wrong, start again in a new folder with "
-            f"{' and '.join(wrong)}.",
-            soft_wrap=True,
+            f"{' and '.join(wrong)}."
         )
     if said := advice(answers.package):
-        out.print(f"\n{escape(said)}", soft_wrap=True)
+        say(f"\n{said}")
     rendering = f"replicate render {answers.stack} --out rendered/{answers.stack}"
     print_next(folder, ["replicate check", rendering, "replicate local demo      # try it on this machine"])
 
@@ -96,10 +94,10 @@ def _print_assumed(facts: Sequence[Assumed], folder: Path) -> None:
     """The facts that nobody gave, by file."""
     out.print("\nAssumed; correct what is wrong:")
     for file in dict.fromkeys(fact.file for fact in facts):
-        out.print(f"  in {shown(folder / file)}", markup=False, soft_wrap=True)
+        say(f"  in {shown(folder / file)}")
         for fact in facts:
             if fact.file == file:
-                out.print(f"    {fact.key}: {fact.value}", markup=False, soft_wrap=True)
+                say(f"    {fact.key}: {fact.value}")
 
 
 @dataclass

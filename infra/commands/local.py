@@ -21,7 +21,7 @@ from kafka_replication.components.contract.exported_series import ADDRESS
 from kafka_replication.components.flows.naming import replication_policy
 from kafka_replication.components.flows.resolved import ResolvedFlow
 from kafka_replication.components.kafka.replication_policy import HEARTBEATS_TOPIC
-from kafka_replication.infra.commands.console import out
+from kafka_replication.infra.commands.console import out, say
 from kafka_replication.infra.commands.options import InProject, Json, chosen_project
 from kafka_replication.infra.local import paths, stack
 from kafka_replication.infra.local.endpoints import REGIONS, Endpoints, Region, load_endpoints
@@ -83,7 +83,7 @@ def up(
     for region in endpoints.regions.values():
         out.print(f"  {region.alias} listens on {region.bootstrap_servers}")
     for line in (*monitoring_lines(), *kubectl_lines(endpoints.kubeconfig)):
-        out.print(f"  {escape(line)}", soft_wrap=True)
+        say(f"  {line}")
 
 
 @local.command()
@@ -112,7 +112,7 @@ def status(as_json: Json = False) -> None:
     else:
         out.print(status_table(parts))
         for line in (*monitoring_lines(), *next_lines(parts, paths.kubeconfig())):
-            out.print(f"  {escape(line)}", soft_wrap=True)
+            say(f"  {line}")
     if not all(part.running and part.ready for part in parts):
         raise typer.Exit(1)
 

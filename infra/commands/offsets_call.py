@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from kafka_replication.components.contract.wording import number
-from kafka_replication.infra.commands.console import confirm_or_end, err, out
+from kafka_replication.infra.commands.console import confirm_or_end, done, err, out, say
 from kafka_replication.infra.commands.options import who
 from kafka_replication.infra.kubernetes.api import KubernetesApi
 from kafka_replication.infra.operate.connectors.changes import ConnectorPlace, StateRequest
@@ -56,22 +56,22 @@ def change(call: Call, *, carry_out: bool) -> None:
     concerned = [place for place in call.places if place.name in moved or place in left]
     refuse(request, concerned, read_live(call.api, concerned))
     if not carry_out or not concerned:
-        _say("nothing was changed" if concerned else "every partition is already at its offset: nothing was changed")
+        say("nothing was changed" if concerned else "every partition is already at its offset: nothing was changed")
         return
     if not call.yes:
         confirm_or_end(f"Stop {', '.join(place.name for place in concerned)}, and set the offsets?")
     with err.status("asking the operator") as status:
         verb = "reset" if call.file is None else "alter"
         run = Run(call.api, call.reader, request, verb, call.seconds, status.update)
-        done, seen = run.set(concerned, lambda: of_those(call.moves(), moves))
-    if done != moves:
-        then = ". These changes were made instead:" if done else ", and nothing had to be changed."
-        _say(f"Offsets have moved since the plan was printed{then}")
-        _print_moves(done)
-    if done:
-        _say(f"{number(len(done), 'offset')} set, and read back from Connect")
+        made, seen = run.set(concerned, lambda: of_those(call.moves(), moves))
+    if made != moves:
+        then = ". These changes were made instead:" if made else ", and nothing had to be changed."
+        say(f"Offsets have moved since the plan was printed{then}")
+        _print_moves(made)
+    if made:
+        say(f"{number(len(made), 'offset')} set, and read back from Connect")
     for connector in seen:
-        out.print(f"[green]✓[/] {escape(connector.text)}", soft_wrap=True)
+        done(connector.text)
 
 
 def print_list(known: Known, *, as_json: bool, as_csv: bool) -> None:
@@ -88,13 +88,9 @@ def print_list(known: Known, *, as_json: bool, as_csv: bool) -> None:
 
 def _print_moves(moves: Sequence[OffsetChange]) -> None:
     for move in moves:
-        _say(move.text)
+        say(move.text)
     if any(move.again for move in moves):
-        _say(
+        say(
             "Records that are replicated again are on the target twice, at new offsets. Until new offset syncs are "
             "written, the translated offsets of groups are less exact, and groups may read the second copies."
         )
-
-
-def _say(text: str) -> None:
-    out.print(escape(text), soft_wrap=True)

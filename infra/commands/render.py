@@ -4,9 +4,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
-from kafka_replication.infra.commands.console import out
+from kafka_replication.infra.commands.console import done
 from kafka_replication.infra.commands.options import InProject, Stack
 from kafka_replication.infra.review.render import rendered_files, write_files
 from kafka_replication.infra.stack.environment import stack_environment
@@ -25,4 +24,4 @@ def render(
     settings = read_settings(stack, project.stacks)
     files = rendered_files(settings, stack_environment(settings).configured().values)
     write_files(files, folder)
-    out.print(f"[green]✓[/] {len(files)} files in {escape(str(folder))}", soft_wrap=True)
+    done(f"{len(files)} files in {folder}")

@@ -4,9 +4,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
-from kafka_replication.infra.commands.console import out
+from kafka_replication.infra.commands.console import done
 from kafka_replication.infra.commands.options import InProject, Stack
 from kafka_replication.infra.stack.settings import read_settings
 
@@ -34,4 +33,4 @@ def runbook(
         typer.echo(text, nl=False)
         return
     output.write_text(text)
-    out.print(f"[green]✓[/] {escape(str(output))}", soft_wrap=True)
+    done(str(output))

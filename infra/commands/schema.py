@@ -4,10 +4,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from kafka_replication.components.topology.model import topology_schema
-from kafka_replication.infra.commands.console import out
+from kafka_replication.infra.commands.console import done
 from kafka_replication.infra.commands.options import InProject
 from kafka_replication.infra.deploy.promotion.rule.plan import plan_schema
 from kafka_replication.infra.stack.stack_schema import stack_schema
@@ -28,4 +27,4 @@ def schema(
     for name, text in (("topology", topology_schema()), ("stack", stack_schema()), ("promotion", plan_schema())):
         file = folder / f"{name}.schema.json"
         file.write_text(text)
-        out.print(f"[green]✓[/] {escape(str(file))}", soft_wrap=True)
+        done(str(file))
