@@ -9,7 +9,7 @@ from kubernetes.config import list_kube_config_contexts
 from kubernetes.config.config_exception import ConfigException
 
 from kafka_replication.components.contract.problems import CannotRunError
-from kafka_replication.infra.kubernetes.api import ANSWER_SECONDS, CONNECT_SECONDS, ApiError, KubernetesApi
+from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi
 from kafka_replication.infra.stack.settings import KubernetesAccess, StackSettings, stack_file
 from kafka_replication.infra.stack.yaml_files import shown
 
@@ -23,32 +23,22 @@ _REMEDY = (
 )
 
 
-def api_client(
-    settings: StackSettings, access: KubernetesAccess, seconds: tuple[float, float] = (CONNECT_SECONDS, ANSWER_SECONDS)
-) -> KubernetesApi:
-    """Return a client of the stack's Kubernetes cluster. Raises CannotRunError for a kubeconfig that cannot be used.
-
-    `seconds` are the time limits to connect, and for the answer to each call.
-    """
+def api_client(settings: StackSettings, access: KubernetesAccess) -> KubernetesApi:
+    """Client of the stack's Kubernetes cluster. Raises CannotRunError for a kubeconfig that cannot be used."""
     if settings.without_stack is not None:
         remedy = "name another context with `--context`, or set KUBECONFIG."
-        return connected(access, shown(settings.without_stack), remedy, seconds)
+        return connected(access, shown(settings.without_stack), remedy)
     remedy = "set `kubernetes:context` or `kubernetes:kubeconfig` in the stack file, or KUBECONFIG."
-    return connected(access, shown(stack_file(settings.stack, settings.stacks)), remedy, seconds)
+    return connected(access, shown(stack_file(settings.stack, settings.stacks)), remedy)
 
 
-def connected(
-    access: KubernetesAccess,
-    where: str,
-    remedy: str,
-    seconds: tuple[float, float] = (CONNECT_SECONDS, ANSWER_SECONDS),
-) -> KubernetesApi:
-    """Return a client of a Kubernetes cluster. Raises CannotRunError for a kubeconfig that cannot be used.
+def connected(access: KubernetesAccess, where: str, remedy: str) -> KubernetesApi:
+    """Client of a Kubernetes cluster. Raises CannotRunError for a kubeconfig that cannot be used.
 
     `where` is what names the kubeconfig or context, `remedy` what to correct there.
     """
     try:
-        return KubernetesApi(access.kubeconfig, context=access.context, field_manager=FIELD_MANAGER, seconds=seconds)
+        return KubernetesApi(access.kubeconfig, context=access.context, field_manager=FIELD_MANAGER)
     except (ConfigException, OSError, ValueError, TypeError, yaml.YAMLError) as error:
         # Only these two explain the error without quoting the file, which holds credentials.
         reason = str(error).rstrip(".") if isinstance(error, ConfigException | OSError) else "it is not a kubeconfig"

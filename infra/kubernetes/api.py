@@ -101,12 +101,9 @@ class KubernetesApi:
         *,
         field_manager: str,
         context: str | None = None,
-        seconds: tuple[float, float] = (CONNECT_SECONDS, ANSWER_SECONDS),
     ) -> None:
         """Without `kubeconfig` or `context`, uses what kubectl would, in a pod without a kubeconfig the pod's account.
         Raises what the kubernetes package raises.
-
-        `seconds` are the time limits to connect, and for the answer to each call.
         """
         settings = client.Configuration()
         load: Callable[..., None] = config.load_kube_config
@@ -124,7 +121,7 @@ class KubernetesApi:
         settings.retries = _RETRIES
         self._client = client.ApiClient(settings)
         self._field_manager = field_manager
-        self._seconds = seconds
+        self._seconds = CONNECT_SECONDS, ANSWER_SECONDS
         self._plurals: dict[tuple[str, str], tuple[str, bool]] = {}
 
     def __enter__(self) -> Self:
@@ -217,16 +214,16 @@ class KubernetesApi:
     def may_get(self, user: str, resource: str, namespace: str, name: str) -> bool:
         """Return whether RBAC allows the user (`system:serviceaccount:<namespace>:<name>`) to get this object."""
         attributes = {"verb": "get", "resource": resource, "namespace": namespace, "name": name}
-        version, spec = "authorization.k8s.io/v1", {"user": user, "resourceAttributes": attributes}
-        status = self._asked(f"/apis/{version}/subjectaccessreviews", version, "SubjectAccessReview", spec)
-        return bool(status.get("allowed", False))
+        return self._allowed("SubjectAccessReview", {"user": user, "resourceAttributes": attributes})
 
     def may(self, verb: str, group: str, resource: str, namespace: str, name: str) -> bool:
         """Return whether the client's own user may do this; `name` is "" for a whole collection."""
         place = {"verb": verb, "group": group, "resource": resource, "namespace": namespace, "name": name}
+        return self._allowed("SelfSubjectAccessReview", {"resourceAttributes": place})
+
+    def _allowed(self, review: str, spec: Object) -> bool:
         version = "authorization.k8s.io/v1"
-        path = f"/apis/{version}/selfsubjectaccessreviews"
-        status = self._asked(path, version, "SelfSubjectAccessReview", {"resourceAttributes": place})
+        status = self._asked(f"/apis/{version}/{review.lower()}s", version, review, spec)
         return bool(status.get("allowed", False))
 
     def is_namespaced(self, api_version: str, kind: str) -> bool:

@@ -5,6 +5,7 @@ Source: Kubernetes managedFields, FieldsV1.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from kafka_replication.components.render.planned_objects import Manifest
@@ -66,17 +67,13 @@ def owners_of(live: Manifest, path: Path) -> list[FieldOwner]:
     return [owner for owner, fields in _managed(live) if _owns(fields, path)]
 
 
-def _since(owner: FieldOwner) -> str:
-    return owner.since
-
-
 def owned_parts(live: Manifest) -> dict[FieldOwner, tuple[str, ...]]:
     """Return what each owner owns of an object except its status, by the first two path steps, as in `spec.config`."""
     by_manager: dict[str, tuple[FieldOwner, dict[str, None]]] = {}
     for owner, fields in _managed(live):
         newest, parts = by_manager.get(owner.manager, (owner, {}))
         parts |= dict.fromkeys(_parts(fields))
-        by_manager[owner.manager] = (max(newest, owner, key=_since), parts)
+        by_manager[owner.manager] = (max(newest, owner, key=attrgetter("since")), parts)
     return {owner: tuple(parts) for owner, parts in by_manager.values()}
 
 
@@ -91,7 +88,7 @@ def _parts(fields: Mapping[str, Any]) -> Iterator[str]:
 def newest_writer(live: Manifest, field: str) -> FieldOwner | None:
     """Return who last wrote any part of a top-level field, except the status."""
     writers = [owner for owner, fields in _managed(live) if f"f:{field}" in fields]
-    return max(writers, key=_since, default=None)
+    return max(writers, key=attrgetter("since"), default=None)
 
 
 def status_time(live: Manifest) -> str:
@@ -156,9 +153,7 @@ def _owns(fields: Mapping[str, Any], path: Path) -> bool:
     return True
 
 
-_Path = tuple[str, ...]
-
-_BY_KIND: Mapping[tuple[str, str], tuple[_Path, ...]] = {
+_BY_KIND: Mapping[tuple[str, str], tuple[Path, ...]] = {
     ("", "ConfigMap"): (("data",), ("binaryData",), ("immutable",)),
     ("", "Secret"): (("type",),),
     ("batch", "Job"): (("spec", "completions"), ("spec", "parallelism"), ("spec", "selector"), ("spec", "template")),
@@ -170,8 +165,8 @@ with the provider's option enableSecretMutable.
 """
 
 
-def replacing_fields(item: Mapping[str, Any]) -> tuple[_Path, ...]:
-    """Return the paths of such fields of an object, besides its identity."""
+def replacing_fields(item: Mapping[str, Any]) -> tuple[Path, ...]:
+    """The paths of such fields of an object, besides its identity."""
     return _BY_KIND.get((group_of(item.get("apiVersion", "")), item.get("kind", "")), ())
 
 
