@@ -30,28 +30,22 @@ _VERBS = {"paused": "pause", "stopped": "stop"}
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
-def _duration(text: str) -> str:
-    """Check the form of a duration and return it as text; the command computes its end when it runs."""
-    if text and _DURATION.fullmatch(text) is None:
+def _duration(text: str) -> timedelta:
+    match = _DURATION.fullmatch(text)
+    if match is None:
         raise typer.BadParameter(f"`{text}` is not a duration: write a number and s, m, h or d, such as 90m or 1h.")
-    return text
+    return timedelta(**{_UNITS[match[2]]: int(match[1])})
 
 
 For = Annotated[
-    str,
+    timedelta | None,
     typer.Option(
         "--for",
         metavar="DURATION",
-        callback=_duration,
+        parser=_duration,
         help="How long it should last, such as 90m; nothing resumes by itself.",
     ),
 ]
-
-
-def ends_at(lasts: str, now: datetime) -> datetime | None:
-    """Return when a duration that begins now, such as `90m`, ends; None for an empty one."""
-    match = _DURATION.fullmatch(lasts)
-    return now + timedelta(**{_UNITS[match[2]]: int(match[1])}) if match else None
 
 
 def halt(state: str, help_text: str) -> Callable[..., None]:
@@ -62,7 +56,7 @@ def halt(state: str, help_text: str) -> Callable[..., None]:
         stack: Stack,
         flow: Flow,
         connector: Connectors = None,
-        lasts: For = "",
+        lasts: For = None,
         dry_run: DryRun = False,
         keep: Keep = False,
         take_over: TakeOver = False,
@@ -92,7 +86,7 @@ def _request(
     state: str,
     connectors: Sequence[str],
     wait_seconds: float,
-    lasts: str = "",
+    lasts: timedelta | None = None,
     *,
     take_over: bool,
     dry_run: bool,
@@ -105,7 +99,7 @@ def _request(
     flow = stack.declared_flow(name)
     places = chosen_places(flow, connectors)
     now = datetime.now(UTC)
-    until = ends_at(lasts, now)
+    until = None if lasts is None else now + lasts
     request = StateRequest(stack.name, flow.name, state, who(), now, until, take_over)
     with cluster_of(stack) as api:
         live = read_live(api, places)

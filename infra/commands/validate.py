@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
@@ -21,7 +21,7 @@ from kafka_replication.infra.commands.options import (
     chosen_spark,
 )
 from kafka_replication.infra.stack.project import find_project
-from kafka_replication.infra.stack.settings import StackSettings, read_settings, settings_of_topology
+from kafka_replication.infra.stack.settings import read_settings, settings_of_topology
 
 
 def validate(
@@ -72,43 +72,33 @@ def validate(
     _refuse_files(report, html)
     if publish and (refused := why_not_published(depth)):
         raise refused
-    if topology is None:
-        settings = read_settings(_stack(stack, context), (project or find_project(Path.cwd())).stacks)
-    else:
+    if topology is not None:
         _refuse_with_topology({"a stack": stack, "--publish": publish, "--declared": declared})
-        settings = _settings_of_topology(topology.resolve(), context)
-    run = ValidationRun(
-        settings,
-        report,
-        flow,
-        publish,
-        catch_up_seconds,
-        as_json,
-        declared or topology is not None or settings.by_gitops,
-        html,
-        chosen_spark(master, driver_memory, spark_conf),
-        depth,
-    )
     try:
+        if topology is None:
+            settings = read_settings(_stack(stack, context), (project or find_project(Path.cwd())).stacks)
+        else:
+            settings = settings_of_topology(topology.resolve(), context)
+        run = ValidationRun(
+            settings,
+            report,
+            flow,
+            publish,
+            catch_up_seconds,
+            as_json,
+            declared or topology is not None or settings.by_gitops,
+            html,
+            chosen_spark(master, driver_memory, spark_conf),
+            depth,
+        )
         code = run_validation(run, err)
     except ReplicationError as error:
         if topology is None:
             raise
-        _end_unchecked(error)
+        # The data can neither prove nor refute a topology with mistakes.
+        print_problems(error.problems, err)
+        code = 2
     raise typer.Exit(code)
-
-
-def _settings_of_topology(file: Path, context: str | None) -> StackSettings:
-    try:
-        return settings_of_topology(file, context)
-    except ReplicationError as error:
-        _end_unchecked(error)
-
-
-def _end_unchecked(error: ReplicationError) -> NoReturn:
-    """Exit with 2: the data can neither prove nor refute a topology with mistakes."""
-    print_problems(error.problems, err)
-    raise typer.Exit(2) from None
 
 
 def _refuse_files(report: Path, html: Path | None) -> None:
