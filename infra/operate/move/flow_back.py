@@ -80,7 +80,8 @@ def plan_return(
     preconditions = (
         _stopped(flow, running),
         *_proof(flow, facts),
-        *_old_only(flow, facts),
+        # Groups skip these, because their positions follow what the new origin wrote.
+        *on_one_side("old only", facts.old_only, f"of {flow.target.alias} never reached {flow.source.alias}"),
         *_fenced(flow, fences),
     )
     return FlowBackPlan(preconditions, tuple(changes))
@@ -125,12 +126,6 @@ def _proof(flow: FlowParameters, facts: FlowBackFacts) -> Iterator[Precondition]
     if late:
         value = f"{named(late)} cannot begin at offset 0 with `startFrom: latest`: deploy `startFrom: earliest`"
         yield Precondition("beginning", value, met=False)
-
-
-def _old_only(flow: FlowParameters, facts: FlowBackFacts) -> Iterator[Precondition]:
-    """Report records that groups skip, because their positions follow what the new origin wrote."""
-    what = f"of {flow.target.alias} never reached {flow.source.alias}"
-    yield from on_one_side("old only", facts.old_only, what)
 
 
 def _fenced(flow: FlowParameters, fences: Sequence[str] | None) -> Iterator[Precondition]:

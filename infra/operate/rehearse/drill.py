@@ -4,7 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 
@@ -13,7 +13,7 @@ from kafka_replication.components.clients.streams import RecordStream
 from kafka_replication.components.clients.writer import GroupWriter
 from kafka_replication.components.contract.parameters import FlowParameters
 from kafka_replication.components.contract.problems import RefusedError
-from kafka_replication.components.contract.wording import number
+from kafka_replication.components.contract.wording import named
 from kafka_replication.components.kafka.exact_positions import NotProvenError
 from kafka_replication.components.kafka.positions import CommittedOffset, OffsetRange, TopicPartition
 from kafka_replication.components.kafka.record_identity import identity, without_mark
@@ -76,9 +76,6 @@ def _records(
             headers = without_mark(headers, mark)
         records[identity(record.key, record.value, headers, record.time_ms)] += 1
     return records
-
-
-_NAMED = 3
 
 
 def drill_group(flow: str) -> str:
@@ -183,9 +180,7 @@ def _logs(flow: FlowParameters, source: KafkaReader, target: KafkaReader) -> dic
     on_target = {partition: log for partition, log in logs.items() if policy.remote_partition(partition) in existing}
     absent = sorted(partition for partition, log in logs.items() if log.size and partition not in on_target)
     if absent:
-        named = ", ".join(str(policy.remote_partition(partition)) for partition in absent[:_NAMED])
-        others = f", and {number(len(absent) - _NAMED, 'other partition')}" if absent[_NAMED:] else ""
-        what = f"{flow.target.alias} does not have {named}{others}"
+        what = f"{flow.target.alias} does not have {named([policy.remote_partition(at) for at in absent])}"
         why = f"{flow.source.alias} has records there, and a drill speaks for every partition of the flow."
         remedy = "wait until MirrorMaker has created it (`intervals.refreshTopicsSeconds`), and run the drill again."
         raise RefusedError("drill-without-partition", what, f"flow {flow.name}", why, remedy)
@@ -196,10 +191,9 @@ def _moves(flow: FlowParameters, group: Group, source: KafkaReader, target: Kafk
     """Return the positions that a failover would commit for the group. Raises RefusedError if one is not proven."""
     wanted = {partition: {offset} for partition, offset in group.committed.items()}
     positions = read_positions(flow, source, target, wanted, say)
-    unproven = {partition: why for partition, why in positions.items() if isinstance(why, NotProvenError)}
-    if unproven:
-        partition, unproved = next(iter(sorted(unproven.items())))
-        raise _without_position(flow, f"its position in {partition} is not proven: {unproved}")
+    for partition, why in sorted(positions.items()):
+        if isinstance(why, NotProvenError):
+            raise _without_position(flow, f"its position in {partition} is not proven: {why}")
     try:
         return list(group_positions(flow, group, FailoverFacts((), None, (group,), positions, {})))
     except LeftAloneError as error:
@@ -225,7 +219,7 @@ def _counted(
     counts = []
     for place, move in enumerate(moves, start=1):
         say(f"reading on {target.alias}: partition {place} of {len(moves)}, {move.target}")
-        at = NewPosition(move.group, move.source, move.committed, move.target, committed[move.target])
+        at = replace(move, offset=committed[move.target])
         counts.append(_settled(drill, partial(count, drill.flow, source, target, at, logs[at.source])))
     return counts
 

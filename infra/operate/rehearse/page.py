@@ -20,11 +20,13 @@ from kafka_replication.components.render.heartbeat_workers import heartbeat_work
 from kafka_replication.components.render.job_parameters import flow_parameters
 from kafka_replication.components.topology import clusters
 from kafka_replication.infra.operate.connectors.changes import ConnectorPlace, connector_places
+from kafka_replication.infra.operate.flow_access import FlowAccess
 from kafka_replication.infra.operate.move.facts import Mode
 from kafka_replication.infra.operate.move.failback import refuse_unsuited_back
 from kafka_replication.infra.operate.move.failover_plan import refuse_unsuited
 from kafka_replication.infra.operate.rehearse.drill_record import DrillRecord, read_record
 from kafka_replication.infra.stack.environment import stack_environment
+from kafka_replication.infra.stack.session import OpenStack
 from kafka_replication.infra.stack.settings import StackSettings
 from kafka_replication.infra.stack.stack_checks import raise_mistakes
 from kafka_replication.infra.stack.validation_job import in_cluster
@@ -83,12 +85,7 @@ def _template() -> Template:
 
 def _runbook_flow(settings: StackSettings, flow: ResolvedFlow) -> RunbookFlow:
     facts = flow_parameters(flow)
-    ends = (flow.alias("source"), flow.alias("target"))
-    reverse = [
-        other.name
-        for other in flows_without_addresses(settings.topology)
-        if (other.alias("target"), other.alias("source")) == ends
-    ]
+    reverse = [other.name for other in FlowAccess(OpenStack(settings), flow).reverse_flows()]
     policy = facts.replication_policy
     return RunbookFlow(
         resolved=flow,
