@@ -27,7 +27,7 @@ from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 from kafka_replication.infra.operate.flow_access import FlowAccess
 from kafka_replication.infra.operate.move.facts import Mode, Precondition
 from kafka_replication.infra.operate.move.run import MoveCall, Operation, print_preconditions
-from kafka_replication.infra.operate.switch.file import Application, Command, read_switch
+from kafka_replication.infra.operate.switch.file import Command, read_switch
 from kafka_replication.infra.operate.switch.workloads import LiveWorkload, Right, role_text
 from kafka_replication.infra.stack.settings import KubernetesAccess
 from kafka_replication.infra.stack.yaml_files import placed, shown
@@ -43,29 +43,25 @@ class Hook:
     `at` is the side on which it runs; None while it is stopped.
     """
 
-    command: Command
+    application: Command
     opened: FlowAccess
     call: MoveCall
     folder: Path
 
     @cached_property
     def at(self) -> Side | None:
-        moved = self.command.reports and self._call("moved", "target", (0, 1))[0] == 0
+        moved = self.application.reports and self._call("moved", "target", (0, 1))[0] == 0
         return "target" if moved else "source"
 
     @property
-    def application(self) -> Application:
-        return self.command
-
-    @property
     def title(self) -> str:
-        return f"command {self.command.name}"
+        return f"command {self.application.name}"
 
     def is_on(self, side: Side) -> bool:
         return self.at == side
 
     def lines(self, _: Side) -> Iterator[str]:
-        yield f"start {self.title}: {' '.join(self.command.command)}"
+        yield f"start {self.title}: {' '.join(self.application.command)}"
 
     def stop(self, side: Side) -> str:
         self.at = None
@@ -99,7 +95,7 @@ class Hook:
             "STEP": step,
             "CLUSTER": cluster.alias,
             "BOOTSTRAP": cluster.bootstrap_servers,
-            "GROUPS": ",".join(self.command.groups),
+            "GROUPS": ",".join(self.application.groups),
         }
         environment = {**os.environ, **{f"REPLICATE_{name}": value for name, value in given.items()}}
         why = f"The switch goes on only after exit status {' or '.join(map(str, accepted))}."
@@ -108,7 +104,7 @@ class Hook:
         with tempfile.TemporaryFile("w+", errors="replace") as output:
             try:
                 status = subprocess.run(
-                    self.command.command,
+                    self.application.command,
                     cwd=self.folder,
                     env=environment,
                     stdout=output,
