@@ -94,7 +94,6 @@ def _topology(args: ReplicationsArgs) -> Topology:
 
 
 def _outputs(value: object, path: str) -> list[str]:
-    """Return the paths of outputs in a value."""
     if isinstance(value, pulumi.Output):
         return [path]
     if isinstance(value, Mapping):

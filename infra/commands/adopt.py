@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 
 def _agreements(given: list[str] | None) -> list[str]:
-    """Check the form of agreements."""
     for agreement in given or ():
         kind, _, name = agreement.partition(":")
         if kind not in AGREEMENTS or not name:

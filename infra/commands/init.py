@@ -91,7 +91,6 @@ def init(
 
 
 def _print_assumed(facts: Sequence[Assumed], folder: Path) -> None:
-    """The facts that nobody gave, by file."""
     out.print("\nAssumed; correct what is wrong:")
     for file in dict.fromkeys(fact.file for fact in facts):
         say(f"  in {shown(folder / file)}")

@@ -116,7 +116,6 @@ def require_spark_operator(api: KubernetesApi) -> None:
 
 
 def _missing(api: KubernetesApi, version: str, kinds: Iterable[str], why: str) -> Iterable[str]:
-    """Yield the kinds that the cluster does not serve."""
     for kind in kinds:
         with asking_kubernetes(f"kind {kind}", why, f"let your user list the kinds of {version}."):
             try:

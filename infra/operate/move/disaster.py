@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from kafka_replication.components.clients.errors import NoAnswerError
 from kafka_replication.components.clients.reader import KafkaReader
-from kafka_replication.components.clients.streams import KafkaRecord
 from kafka_replication.components.contract.evidence import PublishedPositions
 from kafka_replication.components.contract.kept_positions import (
     KeptPositions,
@@ -159,15 +158,14 @@ def read_target(
 def _newest_checkpoints(
     policy: ReplicationPolicy, checkpoints: Checkpoints, kept: KeptPositions
 ) -> dict[tuple[str, TopicPartition], Checkpoint]:
-    """Return what was last known of each group, by remote partition, in the form of a checkpoint."""
     places = {(group, policy.remote_partition(partition)): partition for group, partition in kept.positions}
     for group, remote in checkpoints.newest:
         places.setdefault((group, remote), TopicPartition(policy.original(remote.topic), remote.partition))
-    found = {
-        (group, remote): newest_checkpoint(group, partition, remote, kept, checkpoints)
+    return {
+        (group, remote): at
         for (group, remote), partition in places.items()
+        if (at := newest_standing(group, partition, remote, kept, checkpoints)) is not None
     }
-    return {key: checkpoint for key, checkpoint in found.items() if checkpoint is not None}
 
 
 def _tails(
@@ -175,19 +173,15 @@ def _tails(
 ) -> dict[TopicPartition, PartitionTail]:
     logs = target.logs(partitions)
     ranges = {partition: OffsetRange(max(log.start, log.end - _NEWEST), log.end) for partition, log in logs.items()}
-    read: dict[TopicPartition, list[KafkaRecord]] = {}
+    times: dict[TopicPartition, list[int]] = {partition: [] for partition in logs}
     for record in target.read("the newest records", ranges.items()):
         # In a pair, the target's own records say nothing about the source.
         if flow.guard is None or flow.guard.mark in record.header_names:
-            read.setdefault(record.partition, []).append(record)
-    return {partition: _tail(log.end, read.get(partition, [])) for partition, log in logs.items()}
-
-
-def _tail(end: int, read: Sequence[KafkaRecord]) -> PartitionTail:
-    if not read:
-        return PartitionTail(end)
-    times = [record.time_ms for record in read]
-    return PartitionTail(end, max(times), min(times), len(read))
+            times[record.partition].append(record.time_ms)
+    return {
+        partition: PartitionTail(logs[partition].end, max(read, default=None), min(read, default=None), len(read))
+        for partition, read in times.items()
+    }
 
 
 def disaster_plan(flow: FlowParameters, facts: DisasterFacts) -> GroupPlan:
@@ -353,7 +347,6 @@ class _Start(NamedTuple):
 
 
 def _starts(flow: FlowParameters, facts: DisasterFacts, group: Group) -> dict[TopicPartition, _Start]:
-    """Return where a group starts by source partition, in order."""
     policy, starts = flow.replication_policy, {}
     for partition in sorted(facts.tails):
         remote = policy.remote_partition(partition)

@@ -1,5 +1,6 @@
 """Moves groups back to the source: what a failback looks at, its preconditions and positions, what it changes."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -184,9 +185,9 @@ def look_back(opened: FlowAccess, names: Sequence[str], say: Say) -> FailbackFac
         for partition, offset in group.on_target.items():
             wanted[existing[partition]].add(offset)
     own = target.logs(target.partitions(topics))
-    own_records: dict[str, int] = {}
+    own_records = Counter[str]()
     for partition, log in own.items():
-        own_records[partition.topic] = own_records.get(partition.topic, 0) + log.size
+        own_records[partition.topic] += log.size
     left_at = {partition: {group.committed.get(partition, 0) for group in groups} for partition in existing.values()}
     results = read_positions_back(flow, source, target, wanted, left_at, say)
     backs = {partition: back for partition, back in results.items() if isinstance(back, PartitionBack)}

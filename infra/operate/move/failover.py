@@ -233,7 +233,6 @@ def _returning_offsets(
 
 
 def _wait(seconds: float, say: Say) -> None:
-    """Wait this long without asking anything."""
     ends = time.monotonic() + seconds
 
     def probe() -> None:

@@ -4,6 +4,7 @@ again. Marks beside the denials show what an interrupted run left. Only denials 
 
 import sys
 import time
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -106,12 +107,12 @@ def _written(flow: FlowParameters, topics: Iterable[str]) -> list[str]:
 
 def growth(before: Mapping[TopicPartition, OffsetRange], after: Mapping[TopicPartition, OffsetRange]) -> str:
     """Say how much each topic grew, such as "orders grew by 12 records"; empty if none did."""
-    grown: dict[str, int] = {}
+    grown = Counter[str]()
     for partition, log in after.items():
-        if (records := log.end - before[partition].end) > 0:
-            grown[partition.topic] = grown.get(partition.topic, 0) + records
-    texts = [f"{topic} grew by {number(records, 'record')}" for topic, records in sorted(grown.items())]
-    return named(texts)
+        grown[partition.topic] += max(0, log.end - before[partition].end)
+    return named(
+        [f"{topic} grew by {number(records, 'record')}" for topic, records in sorted(grown.items()) if records]
+    )
 
 
 #: For how long a quiet source is first watched, and how long writes in flight may take, in seconds.

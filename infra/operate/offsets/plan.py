@@ -74,10 +74,6 @@ class OffsetChange:
         return max(0, self.now - self.then)
 
     @property
-    def left_out(self) -> int:
-        return max(0, self.then - self.now)
-
-    @property
     def text(self) -> str:
         if self.now == self.then:
             after = ", without a stored offset" if self.stored is None else "; this offset will now be stored"
@@ -87,7 +83,7 @@ class OffsetChange:
             last = self.last_sync
             syncs = "" if last is None else f"; its offset syncs, the newest at {last}, no longer count"
             return f"{head}: replicates up to {number(self.again, 'record')} again{syncs}"
-        return f"{head}: skips up to {number(self.left_out, 'record')}"
+        return f"{head}: skips up to {number(self.then - self.now, 'record')}"
 
 
 def mistakes(entries: Sequence[Entry], known: Known) -> Iterator[Problem]:
@@ -99,13 +95,8 @@ def mistakes(entries: Sequence[Entry], known: Known) -> Iterator[Problem]:
             yield entry.problem("unknown-source", what, why, f"write `{known.source}`, or leave `source` out.")
         if entry.topic not in known.connectors:
             yield _unknown_topic(entry, known)
-            continue
-        logs = {partition: log for partition, log in known.logs.items() if partition.topic == entry.topic}
-        if entry.partition is not None and TopicPartition(entry.topic, entry.partition) not in logs:
-            what = f"{entry.topic} has no partition {entry.partition}"
-            why = f"On {known.source} it has the partitions 0 to {len(logs) - 1}."
-            yield entry.problem("unknown-partition", what, why, "name one of these.")
-        yield from _out_of_range(entry, known)
+        elif entry.partition is not None:
+            yield from _mistaken_place(entry, TopicPartition(entry.topic, entry.partition), known)
 
 
 def _unknown_topic(entry: Entry, known: Known) -> Problem:
@@ -119,12 +110,14 @@ def _unknown_topic(entry: Entry, known: Known) -> Problem:
     return entry.problem("unknown-topic", what, why, remedy)
 
 
-def _out_of_range(entry: Entry, known: Known) -> Iterator[Problem]:
-    partition = TopicPartition(entry.topic, entry.partition or 0)
+def _mistaken_place(entry: Entry, partition: TopicPartition, known: Known) -> Iterator[Problem]:
     log = known.logs.get(partition)
-    if entry.partition is None or log is None:
-        return
-    if isinstance(entry.offset, int) and not log.start <= entry.offset <= log.end:
+    if log is None:
+        last = sum(of.topic == entry.topic for of in known.logs) - 1
+        what = f"{entry.topic} has no partition {entry.partition}"
+        why = f"On {known.source} it has the partitions 0 to {last}."
+        yield entry.problem("unknown-partition", what, why, "name one of these.")
+    elif isinstance(entry.offset, int) and not log.start <= entry.offset <= log.end:
         side = "before the first record" if entry.offset < log.start else "after the end"
         what = f"offset {entry.offset} is {side} of {partition}"
         why = f"On {known.source} the next record can be any from {log.start} to {log.end}."

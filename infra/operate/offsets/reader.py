@@ -110,7 +110,6 @@ class OffsetsReader:
             return self.opened.reader(self.parameters.target).records(topic)
 
     def _connectors(self, topics: Iterable[str]) -> dict[str, str]:
-        """Return the source connector that replicates each topic."""
         parts = [(self.parameters.part_selection(part), part.connector) for part in self.parameters.parts]
         chosen = parts or [(self.parameters.topic_selection, self.places[0].name)]
         return {topic: name for topic in sorted(topics) for selection, name in chosen if topic in selection}
