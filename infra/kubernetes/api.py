@@ -95,13 +95,7 @@ class KubernetesApi:
     Every method raises ApiError. Those that address one object return None (`delete` False) if it does not exist.
     """
 
-    def __init__(
-        self,
-        kubeconfig: Path | str | None = None,
-        *,
-        field_manager: str,
-        context: str | None = None,
-    ) -> None:
+    def __init__(self, kubeconfig: Path | str | None = None, *, field_manager: str, context: str | None = None) -> None:
         """Without `kubeconfig` or `context`, uses what kubectl would, in a pod without a kubeconfig the pod's account.
         Raises what the kubernetes package raises.
         """

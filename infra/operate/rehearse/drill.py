@@ -42,11 +42,7 @@ class RecordCount:
 
 
 def count(
-    flow: FlowParameters,
-    source: KafkaReader,
-    target: KafkaReader,
-    move: NewPosition,
-    source_log: OffsetRange,
+    flow: FlowParameters, source: KafkaReader, target: KafkaReader, move: NewPosition, source_log: OffsetRange
 ) -> RecordCount:
     """Read from the group's position to the end, and compare with the records before the end of `source_log` that the
     group has not consumed. Raises NoAnswerError.

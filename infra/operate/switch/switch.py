@@ -138,10 +138,7 @@ class Switch:
     @cached_property
     def workloads(self) -> list[LiveWorkload]:
         flow = self.opened.parameters
-        addresses: dict[Side, str] = {
-            "source": flow.source.bootstrap_servers,
-            "target": flow.target.bootstrap_servers,
-        }
+        addresses: dict[Side, str] = {"source": flow.source.bootstrap_servers, "target": flow.target.bootstrap_servers}
         apis: dict[str | None, KubernetesApi] = {None: self._contexts.enter_context(self.opened.kubernetes())}
         for context in dict.fromkeys(workload.context for workload in self.file.workloads):
             if context is not None:
