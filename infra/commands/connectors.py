@@ -107,12 +107,12 @@ def _request(
         changes = planned(request, chosen, live)
         for change in changes:
             for connector, then in change.states.items():
-                say(f"{connector}: {then} in {change.resource}")
+                say(f"{connector.name}: {then} in {change.resource}")
         if dry_run:
             say("nothing was changed")
             return
         with err.status("waiting for the operator") as status:
-            reports = carry_out(api, changes, chosen, wait_seconds, status.update)
+            reports = carry_out(api, changes, wait_seconds, status.update)
     for report in reports:
         done(report.text)
     if state == "stopped":

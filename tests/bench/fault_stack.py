@@ -170,7 +170,7 @@ class World:
         request = StateRequest(stack.name, flow, state, getpass.getuser(), datetime.now(UTC))
         with stack, cluster_of(stack) as api:
             changes = planned(request, places, read_live(api, places))
-            carry_out(api, changes, places, WAIT_SECONDS, lambda _: None)
+            carry_out(api, changes, WAIT_SECONDS, lambda _: None)
 
 
 @contextmanager

@@ -105,7 +105,7 @@ def a_connector_that_somebody_else_changes() -> None:
     night.operator.before_patch = conflicts
     places = [each for each in connector_places(FLOW) if each.role == "source"]
     changes = planned(a_request("paused"), places, read_live(night.api, places))
-    carry_out(night.api, changes, places, 5, lambda _: None)
+    carry_out(night.api, changes, 5, lambda _: None)
 
 
 def a_file_of_topics_that_does_not_exist() -> None:

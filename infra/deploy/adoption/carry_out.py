@@ -25,7 +25,6 @@ from kafka_replication.infra.kubernetes.access import api_client, asking_kuberne
 from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi, Reference, reference
 from kafka_replication.infra.kubernetes.managed_fields import yielding
 from kafka_replication.infra.machine.waiting import DeadlineError, NotYetError, wait_for
-from kafka_replication.infra.operate.connectors.changes import ConnectorChange as StateChange
 from kafka_replication.infra.operate.connectors.changes import StateRequest, planned, wanted_state
 from kafka_replication.infra.operate.connectors.operator import (
     OFFSETS_PERMISSION,
@@ -133,17 +132,15 @@ class MoveRun:
 
     def _wait_created(self, api: KubernetesApi, move: MirrorMove) -> None:
         self.say(f"waiting for the connectors of {_names(move)}, which do not start yet")
-        waited = [StateChange(place.resource, (), {place.name: "stopped"}) for place in move.waiting]
-        carry_out(api, waited, move.waiting, self.seconds, _unsaid)
+        carry_out(api, [], self.seconds, _unsaid, dict.fromkeys(move.waiting, "stopped"))
 
     def _stop(self, api: KubernetesApi, move: MirrorMove) -> None:
         live = read_live(api, move.places)
         running = [place for place in move.places if wanted_state(live[place.resource], place) != "stopped"]
         request = StateRequest(self.plan.stack, _names(move), "stopped", f"{self.by}, to move it", self.now)
         changes = planned(request, running, live)
-        waited = [StateChange(place.resource, (), {place.name: "stopped"}) for place in move.places]
         self.say(f"stopping {', '.join(place.name for place in move.places)}")
-        carry_out(api, [*changes, *waited], move.places, self.seconds, _unsaid)
+        carry_out(api, changes, self.seconds, _unsaid, dict.fromkeys(move.places, "stopped"))
 
     def _wait_ended(self, move: MirrorMove, readers: Mapping[str, OffsetsReader]) -> None:
         """Wait until the tasks have stored their last offsets; their connector is already STOPPED before that."""

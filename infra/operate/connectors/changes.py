@@ -73,11 +73,11 @@ class StateRequest:
 
 @dataclass(frozen=True)
 class ConnectorChange:
-    """What happens to the connectors of one resource: `patch` is a JSON patch, `states` are by the connector's name."""
+    """What happens to the connectors of one resource: `patch` is a JSON patch."""
 
     resource: Reference
     patch: tuple[Object, ...]
-    states: Mapping[str, str]
+    states: Mapping[ConnectorPlace, str]
 
 
 def concerned(
@@ -99,16 +99,17 @@ def planned(
     for resource in dict.fromkeys(place.resource for place in places):
         body = live[resource]
         states = temporary_states(body)
-        patch: list[Object] = []
-        chosen = [place for place in places if place.resource == resource]
-        for place in chosen:
-            now = wanted_state(body, place)
-            _refuse(request, place, body, now, states.get(place.name))
-            patch.append(
-                {"op": "add", "path": f"{connector_path(body, place)}/state", "value": _state(request, states, place)}
-            )
-            states = _announced(request, place, now, states)
-        wanted = {place.name: str(operation["value"]) for place, operation in zip(chosen, patch, strict=True)}
+        wanted: dict[ConnectorPlace, str] = {}
+        for place in places:
+            if place.resource == resource:
+                now = wanted_state(body, place)
+                _refuse(request, place, body, now, states.get(place.name))
+                wanted[place] = _state(request, states, place)
+                states = _announced(request, place, now, states)
+        patch = (
+            {"op": "add", "path": f"{connector_path(body, place)}/state", "value": state}
+            for place, state in wanted.items()
+        )
         changes.append(ConnectorChange(resource, (*version_of(body), *patch, _announcing(body, states)), wanted))
     return changes
 

@@ -1,8 +1,9 @@
 """Carries out interventions on a stack's connectors, and waits until the operator reports that they took effect."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from types import MappingProxyType
 
 from kafka_replication.components.contract.problems import CannotRunError
 from kafka_replication.components.flows.resolved import ResolvedFlow
@@ -72,19 +73,23 @@ def _existing(api: KubernetesApi, resource: Reference) -> Object:
 
 
 def carry_out(
-    api: KubernetesApi, changes: Sequence[ConnectorChange], places: Sequence[ConnectorPlace], seconds: float, say: Say
+    api: KubernetesApi,
+    changes: Sequence[ConnectorChange],
+    seconds: float,
+    say: Say,
+    others: Mapping[ConnectorPlace, str] = MappingProxyType({}),
 ) -> list[ConnectorFacts]:
-    """Make the changes, and return what the operator reports when every connector is in its state. A change without a
-    patch only waits. If nothing stays announced, the next deployment owns every field again.
+    """Make the changes, and return what the operator reports when every connector is in its state, also the `others`,
+    which need no change. If nothing stays announced, the next deployment owns every field again.
 
     Raises CannotRunError at the deadline; the changes stay.
     """
+    wanted = dict(others)
     for change in changes:
-        if change.patch:
-            _patch(api, change.resource, list(change.patch))
-            disown(api, change.resource)
-    wanted = {name: state.upper() for change in changes for name, state in change.states.items()}
-    waiting = [place for place in places if place.name in wanted]
+        _patch(api, change.resource, list(change.patch))
+        disown(api, change.resource)
+        wanted |= change.states
+    waiting = list(wanted)
 
     def probe(left: float) -> list[ConnectorFacts]:
         live = read_live(api, waiting)
@@ -92,7 +97,7 @@ def carry_out(
         missing = [
             report.text
             for place, report in zip(waiting, reports, strict=True)
-            if not report.settled(wanted[report.name]) or not is_observed(live[place.resource])
+            if not report.settled(wanted[place].upper()) or not is_observed(live[place.resource])
         ]
         if missing:
             say(f"{len(reports) - len(missing)} of {len(reports)} connectors are in their state, at most {left:.0f} s")

@@ -18,7 +18,6 @@ from kafka_replication.components.contract.wording import number
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
 from kafka_replication.infra.machine.waiting import DeadlineError, NotYetError, wait_for
 from kafka_replication.infra.operate.connectors.changes import (
-    ConnectorChange,
     ConnectorPlace,
     StateRequest,
     connector_in,
@@ -146,9 +145,7 @@ class Failover(Operation[GroupPlan]):
             wanted = {place: connector_in(place, live[place.resource])[0] for place in places}
             running = [place for place, state in wanted.items() if state not in _QUIET]
             changes = planned(self._request("stopped"), running, live)
-            already = [place for place in places if place not in running]
-            waits = [ConnectorChange(place.resource, (), {place.name: wanted[place]}) for place in already]
-            carry_out(api, [*changes, *waits], places, self.call.wait_seconds, say)
+            carry_out(api, changes, self.call.wait_seconds, say, wanted)
         return tuple(running)
 
     def _resume_checkpoints(self, places: Sequence[ConnectorPlace], say: Say) -> None:
@@ -156,7 +153,7 @@ class Failover(Operation[GroupPlan]):
             return
         with self.opened.kubernetes() as api:
             changes = planned(self._request("running"), places, read_live(api, places))
-            carry_out(api, changes, places, self.call.wait_seconds, say)
+            carry_out(api, changes, self.call.wait_seconds, say)
 
     def _request(self, state: str) -> StateRequest:
         return StateRequest(self.stack, self.flow.name, state, self.call.user, datetime.now(UTC))

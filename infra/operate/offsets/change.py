@@ -203,11 +203,9 @@ class Run:
         return read_live(self.api, places)
 
     def _stop(self, places: Sequence[ConnectorPlace], changes: Sequence[ConnectorChange]) -> None:
-        names = {place.name: "stopped" for place in places}
-        already = [ConnectorChange(place.resource, (), {place.name: "stopped"}) for place in places]
-        self.say(f"stopping {', '.join(names)}")
+        self.say(f"stopping {', '.join(place.name for place in places)}")
         try:
-            carry_out(self.api, [*changes, *already], places, self.seconds, self.say)
+            carry_out(self.api, changes, self.seconds, self.say, dict.fromkeys(places, "stopped"))
         except CannotRunError as error:
             if error.code != "not-seen-yet":
                 raise
@@ -280,7 +278,7 @@ class Run:
             live = self._withdraw_requests(places)
             back = replace(self.request, state="running", take_over=True)
             ours = [place for place in stopped if interrupted(place, live[place.resource])]
-            states = {place: planned(back, [place], live)[0].states for place in ours}
+            states = {place: planned(back, [place], live)[0].states[place] for place in ours}
             for place in ours:
                 patch_live(self.api, place.resource, partial(_state_patch, back, place))
             for place in places:
@@ -289,8 +287,7 @@ class Run:
             if not (wait and ours):
                 return []
             self.say(f"waiting for {', '.join(place.name for place in ours)} to return to its earlier state")
-            waited = [ConnectorChange(place.resource, (), states[place]) for place in ours]
-            return carry_out(self.api, waited, ours, self.seconds, self.say)
+            return carry_out(self.api, [], self.seconds, self.say, states)
         except ApiError as error:
             names = ", ".join(place.name for place in places)
             what = f"{names} may still be stopped, with a request to the operator: {error.message}"

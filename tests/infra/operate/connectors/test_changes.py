@@ -100,7 +100,7 @@ def test_a_pause_sets_the_state_and_announces_who_paused_until_when() -> None:
     assert after["spec"]["state"] == "paused"
     assert after["metadata"]["annotations"]["kept"] == "yes"
     assert temporary_states(after) == {SOURCE.name: TemporaryState("orders", "paused", "ann", NOW, UNTIL, "running")}
-    assert change.states == {SOURCE.name: "paused"}
+    assert change.states == {SOURCE: "paused"}
 
 
 def test_a_patch_applies_only_to_the_resource_version_that_was_read() -> None:
@@ -178,7 +178,7 @@ def test_nothing_is_planned_if_one_of_several_connectors_is_refused() -> None:
 @pytest.mark.parametrize("edit", [lambda body: announce(body, "bob"), by_kubectl], ids=["another's", "by hand"])
 def test_a_state_that_somebody_else_set_can_be_taken_over(edit: Edit) -> None:
     (change,) = planned(a_request("running", take_over=True), [SOURCE], live(edit))
-    assert change.states == {SOURCE.name: "running"}
+    assert change.states == {SOURCE: "running"}
 
 
 def test_the_offsets_annotation_list_does_not_prevent_a_stop() -> None:

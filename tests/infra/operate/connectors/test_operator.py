@@ -17,7 +17,7 @@ from tests.infra.operate.offsets.test_change import OURS, OWNERS, Cluster, of_ea
 def intervene(cluster: Cluster, request: StateRequest) -> None:
     live = {cluster.place.resource: cluster.body}
     changes = planned(request, [cluster.place], live)
-    carry_out(cast(KubernetesApi, cluster), changes, [cluster.place], 5, lambda _: None)
+    carry_out(cast(KubernetesApi, cluster), changes, 5, lambda _: None)
 
 
 def owners(cluster: Cluster) -> Sequence[Object]:
