@@ -126,7 +126,8 @@ class FlowKeeper:
         self.flow, self._published = flow, published
         self._looks = {} if before.look is None else dict.fromkeys(published, before.look)
         if self.other_half is not None and before.look is not None:
-            self.other_half.continue_at(before.look.syncs)
+            # Another keeper took the syncs before into account.
+            self.other_half.read = max(self.other_half.read, before.look.syncs)
 
     def look(self, source: KafkaReader, target: KafkaReader, write: Write) -> LookResult:
         """Look once, and write what has changed. Raises NoAnswerError and CannotRunError; then nothing is written, or

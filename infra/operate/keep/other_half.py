@@ -51,10 +51,6 @@ class OtherHalf:
     _syncs: dict[TopicPartition, list[OffsetSync]] = field(default_factory=dict)
     _partitions: dict[TopicPartition, CopiedBack] = field(default_factory=dict)
 
-    def continue_at(self, sync: int) -> None:
-        """Leave out the syncs before this one, which another keeper took into account, unless this one has done so."""
-        self.read = max(self.read, sync)
-
     def read_syncs(self, readers: Readers) -> None:
         """Read what is new; it must be before the ends of the target are asked for, which hold those records then."""
         reader = readers[self.syncs.cluster]

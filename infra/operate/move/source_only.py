@@ -33,8 +33,8 @@ class SourceOnly:
     def text(self) -> str:
         last = self.offsets.end - 1
         offsets = f"offset {last}" if self.offsets.size == 1 else f"offsets {self.offsets.start} to {last}"
-        times = {at_ms: _time(at_ms) for at_ms in (self.first_ms, self.last_ms)}
-        return f"{self.partition}, {offsets}, written {' to '.join(dict.fromkeys(times.values()))}"
+        times = dict.fromkeys((_time(self.first_ms), _time(self.last_ms)))
+        return f"{self.partition}, {offsets}, written {' to '.join(times)}"
 
     def document(self) -> dict[str, object]:
         return {
