@@ -123,12 +123,12 @@ def judge(flow: FlowParameters, facts: ReadyFacts) -> Judgement:
         if isinstance(fact, NoAnswer)
     ]
     if flow.acls is not None and not any(need.cluster == "source" for need in flow.acls):
-        not_judged.append(
-            f"which users are the flow's own on {source}: set `principal` next to their login"
-            if flow.source.authentication is not None
-            else f"which rights on {source} are the applications': whoever has no login there is User:ANONYMOUS, as the "
-            "flow is"
-        )
+        if flow.source.authentication is not None:
+            why = f"which users are the flow's own on {source}: set `principal` next to their login"
+        else:
+            anonymous = f"which rights of User:ANONYMOUS on {source} are the applications'"
+            why = f"{anonymous}: the flow has no login there, so it is that user, too"
+        not_judged.append(why)
     acls: tuple[AclEntry, ...] = ()
     missing: list[Missing] = []
     users: set[str] = set()

@@ -219,7 +219,7 @@ def test_what_was_not_looked_at_is_never_ready(changed: Mapping[str, Any], said:
         pytest.param(
             {"type": "oauth"}, "set `principal` next to their login", id="a login that only the cluster knows"
         ),
-        pytest.param(None, "is User:ANONYMOUS, as the flow is", id="no login"),
+        pytest.param(None, "the flow has no login there, so it is that user, too", id="no login"),
     ],
 )
 def test_users_of_the_flow_that_nothing_names_are_not_told_from_applications(
