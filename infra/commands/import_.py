@@ -230,8 +230,8 @@ def import_(
             say(f"\n{said}")
     print_names([replication for topology in topologies for replication in topology.imported])
     print_left_out(left_out)
-    stacks = folder / "stacks"
-    mistakes = list(_checked(environments(environment, len(topologies)), stacks))
+    stacks, names = folder / "stacks", environments(environment, len(topologies))
+    mistakes = list(_checked(names, stacks))
     wrong = any(mistake.severity is Severity.ERROR for mistake in mistakes)
     proven = [_proven(topology, read.of("ConfigMap"), wrong) for topology in topologies]
     if values := needed_values(topologies, environment):
@@ -240,13 +240,12 @@ def import_(
         say(f"  {line}")
     runs = all(imported.runs_as_read for imported in topologies)
     if topologies:
-        names = environments(environment, len(topologies))
         _print_next(folder, names, wrong, runs=runs, moved=[_moved(imported) for imported in topologies])
     refused = not topologies or wrong or not all(proven) or not all(item.harmless for item in left_out)
     code = 0
     if validate:
         _refuse_to_validate(environment, wrong=wrong or not topologies, runs=runs)
-        code = max(_validated(stack, stacks) for stack in environments(environment, len(topologies)))
+        code = max(_validated(stack, stacks) for stack in names)
     raise typer.Exit(max(code, int(refused)))
 
 

@@ -158,32 +158,25 @@ def run_validation(run: ValidationRun, console: Console) -> int:
     document = run.document()
     folder.mkdir(parents=True, exist_ok=True)
     with _noting_others(run, folder, console), TemporaryDirectory(prefix="run-", dir=folder) as own:
-        return _run_validation(run, console, access, document, Path(own))
-
-
-def _run_validation(
-    run: ValidationRun, console: Console, access: KubernetesAccess, document: JsonObject, folder: Path
-) -> int:
-    """Run the job on this document, with its files in a folder of this run's own."""
-    parameters = folder / "parameters.json"
-    parameters.write_text(json.dumps(document, indent=2) + "\n")
-    if run.settings.without_stack is not None:
-        console.print(f"[yellow]![/] {escape(_ALONE.format(file=shown(run.settings.without_stack)))}", soft_wrap=True)
-    if access == KubernetesAccess() and (current := current_context()) is not None:
-        console.print(f"[yellow]![/] {escape(_CURRENT.format(context=current))}", soft_wrap=True)
-    jdk = find_jdk()
-    if find_spec("pyspark") is None:
-        # The job is a process of its own, which would end with a traceback.
-        raise ModuleNotFoundError(name="pyspark")
-    jars = toolchain.ensure_jars(toolchain.SPARK, jdk, console)
-    variables = {**os.environ, "JAVA_HOME": str(jdk.home), "REPLICATE_SPARK_JARS": str(jars)}
-    variables |= kubernetes_variables(access, folder) | quick_start(jdk, jars)
-    command = [sys.executable, str(JOB), "--parameters", str(parameters), *run.arguments]
-    known = set(_say(console, _about_connectors(run, access)))
-    code = run_job(command, variables)
-    if code != 0:
-        _say(console, (sentence for sentence in _about_connectors(run, access) if sentence not in known))
-    return code
+        parameters = Path(own) / "parameters.json"
+        parameters.write_text(json.dumps(document, indent=2) + "\n")
+        if run.settings.without_stack is not None:
+            _say(console, [_ALONE.format(file=shown(run.settings.without_stack))])
+        if access == KubernetesAccess() and (current := current_context()) is not None:
+            _say(console, [_CURRENT.format(context=current)])
+        jdk = find_jdk()
+        if find_spec("pyspark") is None:
+            # The job is a process of its own, which would end with a traceback.
+            raise ModuleNotFoundError(name="pyspark")
+        jars = toolchain.ensure_jars(toolchain.SPARK, jdk, console)
+        variables = {**os.environ, "JAVA_HOME": str(jdk.home), "REPLICATE_SPARK_JARS": str(jars)}
+        variables |= kubernetes_variables(access, Path(own)) | quick_start(jdk, jars)
+        command = [sys.executable, str(JOB), "--parameters", str(parameters), *run.arguments]
+        known = set(_say(console, _about_connectors(run, access)))
+        code = run_job(command, variables)
+        if code != 0:
+            _say(console, (sentence for sentence in _about_connectors(run, access) if sentence not in known))
+        return code
 
 
 @contextmanager
@@ -197,11 +190,8 @@ def _noting_others(run: ValidationRun, folder: Path, console: Console) -> Iterat
             running.flush()
         else:
             running.seek(0)
-            console.print(
-                f"[yellow]![/] another validation of {escape(run.name)} has been running {running.read()}; they share "
-                "this machine, so each takes longer",
-                soft_wrap=True,
-            )
+            since = f"another validation of {run.name} has been running {running.read()}"
+            _say(console, [f"{since}; they share this machine, so each takes longer"])
         yield
 
 
