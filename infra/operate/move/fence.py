@@ -12,17 +12,12 @@ from datetime import UTC, datetime
 
 from kafka_replication.components.clients.errors import NoAnswerError
 from kafka_replication.components.clients.reader import KafkaReader
-from kafka_replication.components.clients.writer import Access, TopicAcls
+from kafka_replication.components.clients.writer import TopicAcls
 from kafka_replication.components.contract.parameters import FlowParameters
 from kafka_replication.components.contract.problems import CannotRunError, RefusedError
 from kafka_replication.components.contract.wording import named, number
 from kafka_replication.components.flows.resolved import ResolvedFlow
-from kafka_replication.components.kafka.acls import (
-    CLUSTER_NAME,
-    AclEntry,
-    grant_options,
-    without_grant,
-)
+from kafka_replication.components.kafka.acls import CLUSTER_NAME, AclEntry, without_grant
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
 from kafka_replication.components.kafka.replication_policy import Side
 from kafka_replication.components.kafka.write_fence import (
@@ -35,11 +30,11 @@ from kafka_replication.components.kafka.write_fence import (
 )
 from kafka_replication.components.render.flow_acls import flows_without_addresses
 from kafka_replication.components.render.job_parameters import flow_parameters
-from kafka_replication.components.topology.clusters import kafka_principal
 from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 from kafka_replication.infra.operate.flow_access import FlowAccess
 from kafka_replication.infra.operate.move.facts import GroupPlan, Precondition
 from kafka_replication.infra.operate.move.failover import Failover
+from kafka_replication.infra.operate.move.rights import grant_text
 from kafka_replication.infra.operate.move.run import MoveCall
 from kafka_replication.infra.operate.partition_logs import Say
 
@@ -47,20 +42,18 @@ _INSTEAD = "stop the producers yourself, and leave `--fence` out"
 _STOPS_FLOW = "The fence's ACL would also stop the other flow from writing."
 
 
-def fence_precondition(
-    flow: FlowParameters, principal: str, topics: Sequence[str], owner: str, access: Access
-) -> Precondition:
-    """Say what the command denies. `principal` is the connectors' user on the source; it must be able to alter ACLs."""
-    source = flow.source.alias
+def fence_precondition(opened: FlowAccess, topics: Sequence[str]) -> Precondition:
+    """Say whether the topics can be fenced, and what the command denies. Raises NoAnswerError."""
+    source, access = opened.parameters.source.alias, opened.topic_acls("source").access()
     if not access.has_authorizer:
         return _unmet(f"{source} has no authorizer, so it cannot deny anything: {_INSTEAD}")
     if not access.may_change:
-        grant = f"kafka-acls.sh … {grant_options(principal or '…', 'cluster', 'literal', CLUSTER_NAME, ['ALTER'])}"
-        return _unmet(f"the connectors' user may not change ACLs on {source}: allow it with `{grant}`, or {_INSTEAD}")
+        what = f"may not change ACLs on {source}"
+        return _unmet(f"{grant_text(opened, 'source', what, 'cluster', [CLUSTER_NAME], 'ALTER')}, or {_INSTEAD}")
     if closed := without_grant(topics, access.entries):
         text = f"no ACL allows anything on {named(closed)} of {source}, and a first ACL could also stop the consumers"
         return _unmet(f"{text}: allow them to read, or {_INSTEAD}")
-    if marked := marked_topics(owner, access.entries):
+    if marked := marked_topics(owner_of(opened), access.entries):
         denied = f"an earlier run denied everyone (`User:*`) to write to {named(marked)} on {source}"
         return Precondition("fence", f"{denied}; `--lift-fence` allows it again")
     return Precondition("fence", f"everyone (`User:*`) will be denied to write to {named(topics)} on {source}")
@@ -134,14 +127,6 @@ def fenced_topics(opened: FlowAccess) -> list[str]:
     topics = opened.parameters.replicated(opened.reader(opened.parameters.source).topics())
     refuse_unfenceable(opened.flow, topics, flows_without_addresses(opened.stack.settings.topology))
     return topics
-
-
-def fence_facts(opened: FlowAccess, topics: Sequence[str]) -> Precondition:
-    """Say whether the topics can be fenced. Raises NoAnswerError."""
-    principal = kafka_principal(opened.flow.source) or ""
-    return fence_precondition(
-        opened.parameters, principal, topics, owner_of(opened), opened.topic_acls("source").access()
-    )
 
 
 @dataclass
@@ -291,7 +276,7 @@ class FencedFailover(Failover):
         call, flow, opened = self.call, self.flow, self.opened
         self.topics = fenced_topics(opened)
         with call.progress(self.asking) as say:
-            precondition = fence_facts(opened, self.topics)
+            precondition = fence_precondition(opened, self.topics)
             before = self.with_rights(self.look_once(0, call.max_lag or sys.maxsize, say, precondition))
         if call.dry_run or before.unmet:
             self.finish(before)

@@ -33,10 +33,10 @@ def commit_rights(
         return
     if missing.groups:
         what = f"may not commit for {named(missing.groups)} on {alias}"
-        yield _unmet(_granted(opened, side, what, "group", missing.groups, "READ"))
+        yield _unmet(grant_text(opened, side, what, "group", missing.groups, "READ"))
     if missing.topics:
         what = f"may not commit offsets in {named(missing.topics)} on {alias}"
-        yield _unmet(_granted(opened, side, what, "topic", missing.topics, "READ"))
+        yield _unmet(grant_text(opened, side, what, "topic", missing.topics, "READ"))
     if missing.unknown:
         value = f"{alias} does not say whether the connectors' user may commit for {named(missing.unknown)}"
         yield Precondition("rights", f"{value}: it needs Read on the groups and their topics", met=None)
@@ -64,10 +64,10 @@ def lift_rights(opened: FlowAccess, side: Side) -> Iterator[Precondition]:
     """Report if the connectors' user may not lift the fence that it sees on this side. Raises NoAnswerError."""
     if not opened.topic_acls(side).access().may_change:
         what = f"may not lift the fence on {getattr(opened.parameters, side).alias}"
-        yield _unmet(_granted(opened, side, what, "cluster", [CLUSTER_NAME], "ALTER"))
+        yield _unmet(grant_text(opened, side, what, "cluster", [CLUSTER_NAME], "ALTER"))
 
 
-def _granted(opened: FlowAccess, side: Side, what: str, resource: str, names: Sequence[str], operation: str) -> str:
+def grant_text(opened: FlowAccess, side: Side, what: str, resource: str, names: Sequence[str], operation: str) -> str:
     """Return what the connectors' user may not do, and the command that allows it."""
     principal = kafka_principal(getattr(opened.flow, side)) or "…"
     first, *others = names
