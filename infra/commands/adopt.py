@@ -67,7 +67,6 @@ def adopt(
 
     Example: `replicate adopt prod-us-west-2 --agree restart:orders`
     """
-    # They load Pulumi, which takes longer than TAB may.
     from kafka_replication.infra.deploy.adoption.carry_out import MoveResult, MoveRun, take_over
     from kafka_replication.infra.deploy.adoption.facts import read_facts
     from kafka_replication.infra.deploy.adoption.plan import planned

@@ -92,7 +92,6 @@ def _request(
     dry_run: bool,
 ) -> None:
     """Bring the connectors into the state, wait until the operator reports it, and print what was seen."""
-    # These load the Kubernetes client, which is too slow for TAB completion.
     from kafka_replication.infra.operate.connectors.changes import StateRequest, concerned, planned
     from kafka_replication.infra.operate.connectors.operator import carry_out, chosen_places, cluster_of, read_live
 
@@ -185,7 +184,6 @@ def restart(
 
     Example: `replicate restart prod-us-west-2 orders --connector orders-source --task 0`
     """
-    # These load the Kubernetes client, which is too slow for TAB completion.
     from kafka_replication.infra.kubernetes.secret_readers import note_secrets_read, secrets_read
     from kafka_replication.infra.operate.connectors.changes import planned_restarts
     from kafka_replication.infra.operate.connectors.operator import chosen_places, cluster_of, read_live

@@ -42,7 +42,6 @@ def drill(
 
     Example: `replicate drill prod-us-west-2 orders`
     """
-    # They load clients of Kubernetes and Kafka, which takes longer than TAB may.
     from kafka_replication.infra.operate.flow_access import open_flow
     from kafka_replication.infra.operate.rehearse.drill import Drill
 

@@ -61,7 +61,6 @@ def exporter(
 
     Example: `replicate exporter prod-us-west-2 --listen 127.0.0.1:9847`
     """
-    # They load clients of Kubernetes and Kafka, which takes longer than TAB may.
     from kafka_replication.infra.operate.status.exporter import Newest, serving
     from kafka_replication.infra.operate.status.look import rounds
 

@@ -93,7 +93,6 @@ def failover(
         raise typer.BadParameter("it cannot be given with `--json` or `--lift-fence`.", param_hint="--switch")
     if fence and lift_fence:
         raise typer.BadParameter("it cannot be given with `--fence`.", param_hint="--lift-fence")
-    # They load clients of Kubernetes and Kafka, which takes longer than TAB may.
     from kafka_replication.infra.operate.flow_access import open_flow
     from kafka_replication.infra.operate.move.disaster import DisasterFailover
     from kafka_replication.infra.operate.move.facts import Mode
@@ -153,7 +152,6 @@ def failback(
 
     Example: `replicate failback prod-us-west-2 orders --dry-run`
     """
-    # They load clients of Kubernetes and Kafka, which takes longer than TAB may.
     from kafka_replication.infra.operate.flow_access import open_flow
     from kafka_replication.infra.operate.move.flow_back import fail_back
     from kafka_replication.infra.operate.move.run import MoveCall

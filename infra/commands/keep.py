@@ -48,7 +48,6 @@ def keep(
 
 def keep_positions(project: Project, names: "Sequence[str]", every_seconds: float) -> None:
     """Keep the positions of these stacks. Raises CannotRunError if another keeper takes over."""
-    # They load clients of Kubernetes and Kafka, which takes longer than TAB may.
     from kafka_replication.infra.operate.keep.keeper import StackKeeper
     from kafka_replication.infra.operate.status.look import opened
 

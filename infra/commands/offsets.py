@@ -61,7 +61,6 @@ def offsets(
 
     Example: `replicate offsets prod-us-west-2 orders plan offsets.yaml`
     """
-    # They load clients of Kubernetes and Kafka, which takes longer than TAB may.
     from kafka_replication.infra.commands.offsets_call import Call, change, print_list
     from kafka_replication.infra.operate.connectors.operator import OFFSETS_PERMISSION, chosen_places, cluster_of
     from kafka_replication.infra.operate.flow_access import FlowAccess

@@ -70,7 +70,6 @@ def promote(
     """
     if skip is not None and not skip.strip():
         raise typer.BadParameter("say why the model is deployed unproven", param_hint="--skip")
-    # It loads Pulumi, which takes longer than TAB may.
     from kafka_replication.infra.deploy.promotion.run import promotion
     from kafka_replication.infra.deploy.promotion.run.promotion import Promotion, PromotionRequest
 

@@ -59,7 +59,6 @@ def ready(
 
     Example: `replicate ready prod-us-west-2 orders --quotas useast=useast.txt --quotas uswest=uswest.txt`
     """
-    # They load clients of Kubernetes and Kafka, which takes longer than TAB may.
     from kafka_replication.infra.operate.flow_access import open_flow
     from kafka_replication.infra.operate.ready.look import look, refuse_copy
 

@@ -48,7 +48,6 @@ def status(
 
     Example: `replicate status prod-us-west-2`
     """
-    # It loads clients of Kubernetes and Kafka, which takes longer than TAB may.
     from kafka_replication.infra.operate.status.look import Judgements, Memories, look, opened, rounds
 
     def read() -> list[OpenStack]:

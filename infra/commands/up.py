@@ -1,4 +1,4 @@
-"""The commands `replicate preview|up|destroy`. Each loads Pulumi only when it runs: that takes longer than TAB may."""
+"""The commands `replicate preview|up|destroy`."""
 
 from typing import Annotated
 

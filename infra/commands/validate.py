@@ -66,7 +66,6 @@ def validate(
 
     Example: `replicate validate local --html report.html`
     """
-    # It loads Pulumi, which takes longer than TAB may.
     from kafka_replication.infra.validate.run import ValidationRun, run_validation
 
     _refuse_files(report, html)
