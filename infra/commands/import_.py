@@ -115,12 +115,6 @@ def _print_proof(group: Sequence[ImportChanges], doing: str, refused: bool) -> N
         _print_others([(name, parts) for name, parts in differing_parts(same) if parts], "of the others")
 
 
-def print_heartbeats(proofs: Sequence[ImportChanges]) -> None:
-    """Print the flows that can stand still unnoticed while no records are due."""
-    if said := heartbeat_warning(name for proof in proofs for name in proof.without_heartbeats):
-        say(f"\n{said}")
-
-
 def _verdict(proof: ImportChanges, refused: bool) -> tuple[str, str]:
     if proof.changes_records:
         return "[red]✗[/]", "would change records or offsets"
@@ -329,7 +323,8 @@ def _proven(topology: ImportedTopology, config_maps: Sequence[ReadObject], refus
     moving = {replication.name for replication in topology.imported if replication.mirror_index is not None}
     print_proofs([proof for proof in proofs if proof.name not in moving], "deploying", refused)
     print_proofs([proof for proof in proofs if proof.name in moving], "moving", refused)
-    print_heartbeats(proofs)
+    if said := heartbeat_warning(name for proof in proofs for name in proof.without_heartbeats):
+        say(f"\n{said}")
     return not any(proof.changes_records or proof.decisive for proof in proofs)
 
 
