@@ -59,7 +59,9 @@ def verdict() -> dict[str, Any]:
         "sha256:0f", reports.TIME, {"orders": SpannedTopic("S", "T", spans)}, positions, left_out=3
     )
     proven = {
-        "orders": ProvenTopic("S", "T", compacted=False, partitions={0: Proven(0, 200, 5, 205, 200, 1_795_000_000)})
+        "orders": ProvenTopic(
+            "S", "T", compacted=False, partitions={0: Proven(0, 200, 5, 205, 200, 1_795_000_000, unmoved=False)}
+        )
     }
     flow = replace(
         reports.flow("orders", "useast", "uswest", replace(reports.parity(), proven=proven)),

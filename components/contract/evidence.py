@@ -14,18 +14,18 @@ import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
-    ConfigDict,
     Field,
     StrictBool,
     StrictInt,
     StrictStr,
+    TypeAdapter,
     ValidationError,
     model_validator,
+    with_config,
 )
 
 from kafka_replication.components.contract.parameters import DocumentPart
@@ -45,7 +45,7 @@ Time: TypeAlias = Annotated[StrictStr, AfterValidator(_with_zone)]
 CLOCKS_APART = timedelta(minutes=1)
 
 
-M = TypeVar("M", bound=BaseModel)
+T = TypeVar("T")
 
 
 def compressed(document: object) -> bytes:
@@ -61,18 +61,18 @@ def uncompressed(entry: str) -> Any:
         raise ValueError("not compressed JSON in base64") from error
 
 
-def read_entry(entry: str, kind: type[M], version: int, count: int) -> M:
-    """Return the document of an entry. Raises ValueError with the reason, which says `it` if `count` is 1, otherwise
+def read_entry(entry: str, kind: TypeAdapter[T], version: int, count: int) -> T:
+    """Return the document of an entry. Raises ValueError with the reason, which says `it` if `count` is 1, and else
     `they`.
     """
     try:
         document = uncompressed(entry)
     except ValueError as error:
         raise ValueError(agreeing(count, "[it|they] cannot be unpacked")) from error
-    if isinstance(document, dict) and document.get("version") != version:
+    if isinstance(document, dict) and document.pop("version", None) != version:
         raise ValueError(agreeing(count, "another release of the job wrote [it|them]"))
     try:
-        return kind.model_validate(document)
+        return kind.validate_python(document)
     except ValidationError as error:
         raise ValueError(agreeing(count, "[its|their] content is invalid")) from error
 
@@ -82,6 +82,9 @@ EVIDENCE = "evidence.json.gz"
 EVIDENCE_VERSION = 1
 
 
+Offset: TypeAlias = Annotated[StrictInt, Field(ge=0, lt=1 << 63)]
+
+
 class Proven(NamedTuple):
     """How far both sides of a partition were found equal. The source records before offset `source` are on the target
     before offset `target`, in the same order; all other source records are at `target` or later. Both logs began at
@@ -89,13 +92,13 @@ class Proven(NamedTuple):
     source records compared. `unmoved`: this holds only as long as neither log has removed records since.
     """
 
-    source_start: int
-    source: int
-    target_start: int
-    target: int
-    records: int
-    since: int
-    unmoved: bool = False
+    source_start: Offset
+    source: Offset
+    target_start: Offset
+    target: Offset
+    records: Offset
+    since: Offset
+    unmoved: StrictBool
 
     @property
     def dense(self) -> bool:
@@ -103,51 +106,36 @@ class Proven(NamedTuple):
         return self.records == self.source - self.source_start
 
 
+def _fitting(partitions: Mapping[int, Proven]) -> Mapping[int, Proven]:
+    for number, proven in partitions.items():
+        if number < 0 or proven.source < proven.source_start or proven.target < proven.target_start:
+            raise ValueError(f"partition {number} ends before it begins")
+        if not 0 < proven.records <= proven.source - proven.source_start:
+            raise ValueError(f"partition {number} has {proven.records} records, which do not fit its offsets")
+    return partitions
+
+
+@with_config(extra="forbid", hide_input_in_errors=True)
 @dataclass(frozen=True)
 class ProvenTopic:
     """The proven partitions of a topic, by number, and Kafka's id of the topic on each side."""
 
-    source_id: str
-    target_id: str
-    compacted: bool
-    partitions: Mapping[int, Proven]
+    source_id: StrictStr
+    target_id: StrictStr
+    compacted: StrictBool
+    partitions: Annotated[Mapping[int, Proven], AfterValidator(_fitting)]
 
 
+@with_config(extra="forbid", hide_input_in_errors=True)
 @dataclass(frozen=True)
 class ParityEvidence:
     """The proven topics of a flow, by name on the source. `digest` identifies the model that was deployed."""
 
-    digest: str
+    digest: StrictStr
     topics: Mapping[str, ProvenTopic]
 
 
-Offset: TypeAlias = Annotated[StrictInt, Field(ge=0, lt=1 << 63)]
-_Row: TypeAlias = tuple[Offset, Offset, Offset, Offset, Offset, Offset, StrictBool]
-
-
-class _EvidenceTopic(BaseModel):
-    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
-    source_id: StrictStr
-    target_id: StrictStr
-    compacted: StrictBool
-    partitions: dict[int, _Row]
-
-    @model_validator(mode="after")
-    def _positions_follow_the_starts(self) -> "_EvidenceTopic":
-        for number, row in self.partitions.items():
-            proven = Proven(*row)
-            if number < 0 or proven.source < proven.source_start or proven.target < proven.target_start:
-                raise ValueError(f"partition {number} ends before it begins")
-            if not 0 < proven.records <= proven.source - proven.source_start:
-                raise ValueError(f"partition {number} has {proven.records} records, which do not fit its offsets")
-        return self
-
-
-class _EvidenceDocument(BaseModel):
-    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
-    version: Literal[1]
-    digest: StrictStr
-    topics: dict[str, _EvidenceTopic]
+_EVIDENCE = TypeAdapter(ParityEvidence)
 
 
 def packed_evidence(evidence: ParityEvidence) -> bytes:
@@ -162,17 +150,7 @@ def read_evidence(data: Mapping[str, str]) -> ParityEvidence | None:
     """
     if EVIDENCE not in data:
         return None
-    document = read_entry(data[EVIDENCE], _EvidenceDocument, EVIDENCE_VERSION, 1)
-    topics = {
-        name: ProvenTopic(
-            topic.source_id,
-            topic.target_id,
-            topic.compacted,
-            {number: Proven(*row) for number, row in topic.partitions.items()},
-        )
-        for name, topic in document.topics.items()
-    }
-    return ParityEvidence(document.digest, topics)
+    return read_entry(data[EVIDENCE], _EVIDENCE, EVIDENCE_VERSION, 1)
 
 
 #: The entry of the ConfigMap, in its binaryData.
@@ -252,7 +230,6 @@ class _PositionsTopic(DocumentPart):
 
 
 class _PositionsDocument(DocumentPart):
-    version: Literal[1]
     digest: StrictStr
     time: Time
     groups: tuple[StrictStr, ...]
@@ -267,7 +244,10 @@ class _PositionsDocument(DocumentPart):
         return self
 
 
-def packed_positions(published: PublishedPositions, most_bytes: int) -> bytes | None:
+_POSITIONS = TypeAdapter(_PositionsDocument)
+
+
+def packed_positions(kept: PublishedPositions, most_bytes: int) -> bytes | None:
     """Return the positions in the form that `read_positions` reads, not yet in base64; None if not even the spans fit.
     If the positions do not all fit, those with the most records to read again stay; a reader computes the others from
     the spans.
@@ -325,7 +305,7 @@ def read_positions(data: Mapping[str, str]) -> PublishedPositions | None:
     """
     if POSITIONS not in data:
         return None
-    document = read_entry(data[POSITIONS], _PositionsDocument, POSITIONS_VERSION, 2)
+    document = read_entry(data[POSITIONS], _POSITIONS, POSITIONS_VERSION, 2)
     topics = {
         name: SpannedTopic(
             topic.source_id,

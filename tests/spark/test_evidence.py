@@ -40,7 +40,7 @@ from tests.spark.reports import flow, parity
 from tests.spark.test_published_verdict import MEBIBYTE, noise, size
 
 ORDERS = TopicPartition("orders", 0)
-PROVEN = Proven(10, 500, 20, 510, 490, 7)
+PROVEN = Proven(10, 500, 20, 510, 490, 7, unmoved=False)
 LOGS = OffsetRange(10, 600), OffsetRange(20, 610)
 TOPIC = ProvenTopic("S", "T", False, {0: PROVEN})
 NOW = TopicIdentity("S", "T", False)
@@ -55,7 +55,7 @@ def proven(*, findings: tuple[Any, ...] = (), topics: int = 1, partitions: int =
             base64.b64encode(given.randbytes(16)).decode(),
             base64.b64encode(given.randbytes(16)).decode(),
             False,
-            {index: Proven(0, at, 0, at + index, at, 1_795_000_000) for index, at in enumerate(row)},
+            {index: Proven(0, at, 0, at + index, at, 1_795_000_000, unmoved=False) for index, at in enumerate(row)},
         )
         for number, row in enumerate(offsets)
     }
@@ -159,13 +159,13 @@ def test_the_newest_proven_records_are_compared_again() -> None:
     dense = Sums(1000, 1, 1), Sums(1000, 1, 1)
     logs = OffsetRange(0, 1000), OffsetRange(7, 1007)
     first = by_sums(None, logs, logs, dense, 3, compacted=False)
-    assert first == Proven(0, 1000 - OVERLAP, 7, 1007 - OVERLAP, 1000 - OVERLAP, 3)
+    assert first == Proven(0, 1000 - OVERLAP, 7, 1007 - OVERLAP, 1000 - OVERLAP, 3, unmoved=False)
     assert first is not None
     assert first.dense
     read = OffsetRange(first.source, 1050), OffsetRange(first.target, 1057)
     grown = (OffsetRange(0, 1050), OffsetRange(7, 1057))
     then = by_sums(first, grown, read, (Sums(150, 1, 1), Sums(150, 1, 1)), 9, compacted=False)
-    assert then == Proven(0, 1050 - OVERLAP, 7, 1057 - OVERLAP, 1050 - OVERLAP, 3)
+    assert then == Proven(0, 1050 - OVERLAP, 7, 1057 - OVERLAP, 1050 - OVERLAP, 3, unmoved=False)
 
 
 def test_a_proof_of_logs_with_gaps_reaches_to_their_ends() -> None:

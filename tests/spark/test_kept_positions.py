@@ -71,9 +71,9 @@ def test_a_span_is_not_dense_if_either_log_has_transaction_markers() -> None:
 @pytest.mark.parametrize(
     ("before", "dense"),
     [
-        pytest.param(Proven(10, 60, 5, 55, 50, 0), True, id="without holes before"),
-        pytest.param(Proven(10, 60, 5, 55, 49, 0), False, id="with a hole on both sides before"),
-        pytest.param(Proven(10, 60, 4, 55, 50, 0), False, id="with a marker on the target before"),
+        pytest.param(Proven(10, 60, 5, 55, 50, 0, unmoved=False), True, id="without holes before"),
+        pytest.param(Proven(10, 60, 5, 55, 49, 0, unmoved=False), False, id="with a hole on both sides before"),
+        pytest.param(Proven(10, 60, 4, 55, 50, 0, unmoved=False), False, id="with a marker on the target before"),
     ],
 )
 def test_an_incremental_comparison_extends_the_span_of_the_earlier_one(before: Proven, dense: bool) -> None:

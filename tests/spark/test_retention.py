@@ -108,7 +108,7 @@ def test_a_loss_after_the_newest_sync_cannot_be_seen_if_the_records_were_not_com
 
 def test_where_an_earlier_validation_found_both_sides_equal_counts_as_a_sync() -> None:
     """Then only what follows is compared, and the target's records before it seem to have no source record."""
-    proven = Proven(0, 320, 0, 300, 320, 1_700)
+    proven = Proven(0, 320, 0, 300, 320, 1_700, unmoved=False)
     history = with_proven(SyncHistory((OffsetSync(99, 99),)), proven)
     assert history.latest == OffsetSync(320, 300, 1_700_000)
     later = SyncHistory((OffsetSync(330, 310),))
