@@ -9,15 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    SerializerFunctionWrapHandler,
-    model_serializer,
-    model_validator,
-)
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
 from kafka_replication.components.kafka.connectors import ConnectorRole
@@ -56,19 +48,15 @@ class SecretReference(DocumentPart):
 class CredentialReference(DocumentPart):
     """Where a credential is stored: exactly one of the three."""
 
-    secret: SecretReference | None = None
-    file: Path | None = None
-    env: Name | None = None
+    secret: Annotated[SecretReference | None, Field(exclude_if=operator.not_)] = None
+    file: Annotated[Path | None, Field(exclude_if=operator.not_)] = None
+    env: Annotated[Name | None, Field(exclude_if=operator.not_)] = None
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Self:
         if sum(kind is not None for kind in (self.secret, self.file, self.env)) != 1:
             raise ValueError("a reference needs exactly one of secret, file, env")
         return self
-
-    @model_serializer(mode="wrap")
-    def _only_the_kind_in_use(self, serialize: SerializerFunctionWrapHandler) -> JsonObject:
-        return {key: value for key, value in serialize(self).items() if value is not None}
 
     def __str__(self) -> str:
         if self.secret is not None:
@@ -397,14 +385,11 @@ class FlowParameters(DocumentPart):
 class Parameters(DocumentPart):
     """The whole document, schema version 1. A stack without a flow in its region has no `flows`.
 
-    `topology` is the file that is validated without a stack; `stack` is then only a name for the report.
+    `topology` is the file that is validated without a stack, and not written for one; `stack` is then only a name for
+    the report.
     """
 
     schema_version: Literal[1]
     stack: Name
-    topology: Name | None = None
+    topology: Annotated[Name | None, Field(exclude_if=operator.not_)] = None
     flows: tuple[FlowParameters, ...]
-
-    def document(self) -> JsonObject:
-        """Return the JSON form; for a stack, without `topology`."""
-        return {key: value for key, value in super().document().items() if value is not None}
