@@ -5,9 +5,7 @@ May be imported by anything; imports nothing of ours but the report and what it 
 """
 
 import base64
-import gzip
 import json
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -25,7 +23,7 @@ from kafka_replication.components.contract.evidence import (
     packed_positions,
     uncompressed,
 )
-from kafka_replication.components.contract.parameters import DocumentPart
+from kafka_replication.components.contract.parameters import DocumentPart, JsonObject
 from kafka_replication.components.contract.report import (
     SCHEMA_VERSION,
     CheckOutcome,
@@ -264,31 +262,25 @@ def _report_data(flow: FlowOutcome, passing_since: str | None) -> dict[str, str]
     since |= {BEGAN: flow.began_at} if flow.began_at else {}
     named = {"verdict": flow.verdict, "depth": flow.depth, "digest": flow.digest, "time": flow.checked_at}
     head = {key: str(value) for key, value in (named | since).items()}
-    report = _json(flow, indent=2)
+    report = json.dumps(_document(flow), indent=2, sort_keys=True)
     if len(report.encode()) <= _PLAIN_BYTES:
         return {**head, REPORT: report}
     checks = "".join(f"{check.name}: {check.verdict.value}, {check.summary}\n" for check in flow.checks)
     return {**head, "checks": checks, PACKED: base64.b64encode(_packed_verdict(flow)).decode()}
 
 
-def _json(flow: FlowOutcome, indent: int | None = None) -> str:
-    return json.dumps({"schemaVersion": SCHEMA_VERSION, **flow.document()}, indent=indent, sort_keys=True)
+def _document(flow: FlowOutcome) -> JsonObject:
+    return {"schemaVersion": SCHEMA_VERSION, **flow.document()}
 
 
 def _packed_verdict(flow: FlowOutcome) -> bytes:
     """Return the report, compressed, with as many findings as there is room for."""
-    packed = _compressed(flow)
+    shown, packed = flow, compressed(_document(flow))
     for kept in _KEPT:
         if len(packed) > _PACKED_BYTES:
-            packed = _compressed(replace(flow, checks=tuple(_shortened(check, kept) for check in flow.checks)))
-    if len(packed) > _PACKED_BYTES:
-        checks = tuple(_shortened(check, 1) for check in flow.checks)
-        packed = _compressed(replace(flow, checks=checks, topic_ids={}))
-    return packed
-
-
-def _compressed(flow: FlowOutcome) -> bytes:
-    return gzip.compress(_json(flow).encode(), mtime=0)
+            shown = replace(flow, checks=tuple(_shortened(check, kept) for check in flow.checks))
+            packed = compressed(_document(shown))
+    return packed if len(packed) <= _PACKED_BYTES else compressed(_document(replace(shown, topic_ids={})))
 
 
 def _shortened(check: CheckOutcome, kept: int) -> CheckOutcome:
@@ -326,7 +318,7 @@ def read_verdict(data: Mapping[str, str]) -> PublishedVerdict:
     verdict = Verdict(data["verdict"])
     if verdict not in PUBLISHED:
         raise ValueError(f"the verdict is {verdict}, which is never published")
-    checks = _CHECKS.validate_python(json.loads(_report(data))["checks"])
+    checks = _CHECKS.validate_python(_report(data)["checks"])
     worst_check = worst(check.verdict for check in checks)
     if verdict is Verdict.PASS and worst_check is not Verdict.PASS:
         raise ValueError(f"the verdict is pass, but the checks of the report say {worst_check}")
@@ -337,15 +329,10 @@ def read_verdict(data: Mapping[str, str]) -> PublishedVerdict:
 def read_topic_ids(data: Mapping[str, str]) -> TopicIds:
     """Return the topics' ids that were published with a verdict; empty if there are none or they are unreadable."""
     try:
-        return _IDS.validate_python(json.loads(_report(data))["topicIds"])
+        return _IDS.validate_python(_report(data)["topicIds"])
     except (KeyError, TypeError, ValueError):
         return {}
 
 
-def _report(data: Mapping[str, str]) -> str:
-    if PACKED not in data:
-        return data[REPORT]
-    try:
-        return gzip.decompress(base64.b64decode(data[PACKED])).decode()
-    except (OSError, EOFError, zlib.error) as error:
-        raise ValueError(f"{PACKED} cannot be unpacked") from error
+def _report(data: Mapping[str, str]) -> Any:
+    return uncompressed(data[PACKED]) if PACKED in data else json.loads(data[REPORT])

@@ -127,7 +127,7 @@ def test_promotion_drift_and_the_next_run_read_the_packed_report() -> None:
 
 @pytest.mark.parametrize("packed", ["!", "aGVsbG8=", base64.b64encode(b"\x1f\x8b\x08\x00").decode()])
 def test_a_damaged_packed_report_is_refused(packed: str) -> None:
-    with pytest.raises(ValueError, match=r"cannot be unpacked|Expecting value"):
+    with pytest.raises(ValueError, match="not compressed JSON"):
         read_verdict({"verdict": "pass", "digest": "d", "time": "t", PACKED: packed})
 
 
