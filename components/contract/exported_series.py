@@ -110,7 +110,7 @@ CUT_PARTITIONS = ExportedSeries(
 )
 GROUPS = ExportedSeries("mirror_groups", "Consumer groups with committed offsets on the flow's topics.")
 READ_AGAIN = ExportedSeries(
-    "mirror_read_again_records", ("Upper bound of the records that would be read again after a failover.")
+    "mirror_read_again_records", "Upper bound of the records that would be read again after a failover."
 )
 GROUPS_WITHOUT_POSITION = ExportedSeries(
     "mirror_groups_without_position", "Groups that have no position on the target in some partition."

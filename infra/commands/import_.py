@@ -155,7 +155,7 @@ def import_(
         typer.Option(
             "--strimzi",
             metavar="VERSION",
-            help=("Version of Strimzi; by default, only the objects' API version is declared."),
+            help="Version of Strimzi; by default, only the objects' API version is declared.",
         ),
     ] = None,
     namespace: Annotated[
@@ -181,7 +181,7 @@ def import_(
     ] = False,
     validate: Annotated[
         bool,
-        typer.Option("--validate", help=("Afterwards prove what runs, as `replicate validate STACK --declared` does.")),
+        typer.Option("--validate", help="Afterwards prove what runs, as `replicate validate STACK --declared` does."),
     ] = False,
     validation_login: Annotated[
         Path | None,

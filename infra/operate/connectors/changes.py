@@ -290,7 +290,7 @@ def _restarts(place: ConnectorPlace, live: Object, *, named: bool, task: int | N
     if wanted != "running":
         why = "Connect does not restart a connector that is declared paused or stopped."
         raise RefusedError(
-            "not-running", f"{place.name} is {wanted}", where, why, ("resume it first with `replicate resume`.")
+            "not-running", f"{place.name} is {wanted}", where, why, "resume it first with `replicate resume`."
         )
     if any(ConnectorRestart(place, number).pending(live) for number in (None, 0)):
         why = "The operator has not carried it out yet, and keeps only the newest request."
