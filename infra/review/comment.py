@@ -5,9 +5,10 @@ What several stacks share is written once. If a comment would be too long, it sa
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, chain
+from itertools import accumulate
 
-from kafka_replication.components.changes.effect import Effect, Impact, gravest
+from kafka_replication.components.changes.effect import Impact, gravest
+from kafka_replication.components.contract.grouping import grouped
 from kafka_replication.components.contract.wording import named, number
 from kafka_replication.infra.review.advice import Who, advice
 from kafka_replication.infra.review.comparison import Comparison
@@ -76,12 +77,15 @@ def markdown(
 
 def as_markdown(comparisons: Sequence[Comparison]) -> str:
     """Return the verdict on each stack, worst first, then what to do."""
-    verdicts: dict[tuple[str, ...], list[Comparison]] = {}
-    for comparison in sorted(comparisons, key=lambda comparison: -comparison.severity.rank):
-        text = f"against {comparison.against}: **{comparison.verdict}**, {summary(comparison)}"
-        verdicts.setdefault((text, comparison.not_asked), []).append(comparison)
-    lines = [f"- {_stacks(same)} {text}{f'. {note}' if note else ''}" for (text, note), same in verdicts.items()]
+    worst_first = sorted(comparisons, key=lambda comparison: -comparison.severity.rank)
+    verdicts = grouped((_verdict(comparison), comparison) for comparison in worst_first)
+    lines = [f"- {_stacks(same)} {text}" for text, same in verdicts.items()]
     return markdown([*lines, ""], comparisons)
+
+
+def _verdict(comparison: Comparison) -> str:
+    note = f". {comparison.not_asked}" if comparison.not_asked else ""
+    return f"against {comparison.against}: **{comparison.verdict}**, {summary(comparison)}{note}"
 
 
 def stack_names(stacks: Iterable[str]) -> str:
@@ -95,10 +99,11 @@ def _stacks(comparisons: Iterable[Comparison]) -> str:
 
 def _shared_effects(comparisons: Iterable[Comparison]) -> Iterator[tuple[Impact, str, str]]:
     """Yield severity, code and line of each effect; effects that differ only in stack, flow and place share a line."""
-    same: dict[tuple[Impact, str, str], list[tuple[str, Effect]]] = {}
-    for comparison in comparisons:
-        for effect in comparison.effects:
-            same.setdefault((effect.severity, effect.code, effect.what), []).append((comparison.stack, effect))
+    same = grouped(
+        ((effect.severity, effect.code, effect.what), (comparison.stack, effect))
+        for comparison in comparisons
+        for effect in comparison.effects
+    )
     for (severity, code, what), members in same.items():
         flows = named(dict.fromkeys(effect.flow for _, effect in members if effect.flow), _MOST)
         places = named(dict.fromkeys(effect.place or effect.where for _, effect in members), _MOST)
@@ -108,17 +113,15 @@ def _shared_effects(comparisons: Iterable[Comparison]) -> Iterator[tuple[Impact,
 
 
 def _effect_steps(effects: Iterable[tuple[Impact, str, str]]) -> tuple[list[ReviewStep], list[tuple[Impact, str]]]:
-    """Return what to do about effects, and the effects that need no action or for which a step has no room."""
-    advised: dict[tuple[Who, str], list[tuple[Impact, str]]] = {}
-    folded: list[tuple[Impact, str]] = []
+    """Return what to do about effects, and the effects that need nothing done or are too many for their step."""
+    to_do, folded = [], []
     for severity, code, line in effects:
         if severity in (Impact.DATA, Impact.RE_READ):
-            step = advice(severity, code)
-            advised.setdefault(step, []).append((severity, line))
+            to_do.append((advice(severity, code), (severity, line)))
         else:
             folded.append((severity, line))
     steps = []
-    for (who, what), members in advised.items():
+    for (who, what), members in grouped(to_do).items():
         shown, more = members[:_MOST], members[_MOST:]
         lines = [line for _, line in shown] + ([f"and {number(len(more), 'effect')} more, below"] if more else [])
         steps.append(ReviewStep(who, what, tuple(lines), gravest(severity for severity, _ in members)))
@@ -131,10 +134,7 @@ def _needs(comparisons: Iterable[Comparison]) -> Iterator[ReviewStep]:
     granting = [comparison for comparison in comparisons if comparison.grants]
     if granting:
         yield ReviewStep(Who.KAFKA, f"run the commands below, which grant ACLs for {_stacks(granting)}")
-    needing: dict[str, list[Comparison]] = {}
-    for comparison in comparisons:
-        for line in comparison.required:
-            needing.setdefault(line, []).append(comparison)
+    needing = grouped((line, comparison) for comparison in comparisons for line in comparison.required)
     if needing:
         lines = tuple(f"{line} ({_stacks(same)})" for line, same in needing.items())
         yield ReviewStep(Who.KUBERNETES, "create what the stacks need and do not create", lines)
@@ -167,13 +167,8 @@ def _folded_effects(effects: Sequence[tuple[Impact, str]]) -> Iterator[Fold]:
 
 
 def _commands(comparisons: Sequence[Comparison]) -> Iterator[Fold]:
-    same: dict[tuple[str, ...], list[Comparison]] = {}
-    for comparison in comparisons:
-        same.setdefault(comparison.grants, []).append(comparison)
-    for grants, stacks in same.items():
-        if grants:
-            title = f"Commands that grant ACLs for {_plain(stacks)}"
-            yield Fold(title, tuple(map(_code, grants)), "```sh")
+    for grants, stacks in grouped((one.grants, one) for one in comparisons if one.grants).items():
+        yield Fold(f"Commands that grant ACLs for {_plain(stacks)}", tuple(map(_code, grants)), "```sh")
 
 
 def _unneeded(comparisons: Sequence[Comparison]) -> Iterator[Fold]:
@@ -184,16 +179,14 @@ def _unneeded(comparisons: Sequence[Comparison]) -> Iterator[Fold]:
 
 
 def _objects(comparisons: Sequence[Comparison]) -> Iterator[Fold]:
-    same: dict[tuple[str, ...], list[Comparison]] = {}
-    for comparison in comparisons:
-        lines = chain.from_iterable(
-            (f"{change.change}: {object_title(change)}", *(f"    {line}" for line in field_lines(change)))
-            for change in comparison.objects
-        )
-        same.setdefault(tuple(map(_code, lines)), []).append(comparison)
-    for code, stacks in same.items():
-        if code:
-            yield Fold(f"{_plain(stacks)}: {summary(stacks[0])}", code, "```")
+    for code, stacks in grouped((tuple(_object_lines(one)), one) for one in comparisons if one.objects).items():
+        yield Fold(f"{_plain(stacks)}: {summary(stacks[0])}", code, "```")
+
+
+def _object_lines(comparison: Comparison) -> Iterator[str]:
+    for change in comparison.objects:
+        yield _code(f"{change.change}: {object_title(change)}")
+        yield from (_code(f"    {line}") for line in field_lines(change))
 
 
 def _plain(comparisons: Iterable[Comparison]) -> str:

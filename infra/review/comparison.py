@@ -7,6 +7,7 @@ from pathlib import Path
 from kafka_replication.components.changes.all_effects import all_effects
 from kafka_replication.components.changes.deployment_state import DeploymentState
 from kafka_replication.components.changes.effect import Effect, Impact, gravest, listed
+from kafka_replication.components.contract.grouping import grouped
 from kafka_replication.components.contract.problems import CannotRunError, Place, Problem, Severity
 from kafka_replication.components.contract.wording import number
 from kafka_replication.components.flows.expansion import ExpandedFlow
@@ -38,9 +39,10 @@ def required_objects(before: Snapshot, after: Snapshot, changed: Iterable[str]) 
     candidates = _required(after, names) - _required(before, names)
     namespaces = {namespace or name for _, namespace, name in candidates}
     old, new = (_required(snapshot, (*names, *_others_in(namespaces, snapshot))) for snapshot in (before, after))
-    names_by_title: dict[str, list[str]] = {}
-    for kind, namespace, name in sorted(candidates & (new - old)):
-        names_by_title.setdefault(f"Secrets in {namespace}" if namespace else f"{kind}s", []).append(name)
+    names_by_title = grouped(
+        (f"Secrets in {namespace}" if namespace else f"{kind}s", name)
+        for kind, namespace, name in sorted(candidates & (new - old))
+    )
     return tuple(f"{title}: {', '.join(names)}" for title, names in names_by_title.items())
 
 
@@ -259,11 +261,11 @@ def _taken_over(objects: Sequence[ObjectChange], after: Snapshot) -> Iterator[Ef
     if after.by_gitops:
         return
     earlier = {_place(change): change.deployment for change in objects if change.change is ChangeKind.REMOVED}
-    taken: dict[tuple[str, str], list[str]] = {}
-    for change in objects:
-        place = _place(change)
-        if change.change is ChangeKind.ADDED and place in earlier and change.kind != "Namespace":
-            taken.setdefault((earlier[place], change.deployment), []).append(place)
+    taken = grouped(
+        ((earlier[place], change.deployment), place)
+        for change in objects
+        if change.change is ChangeKind.ADDED and (place := _place(change)) in earlier and change.kind != "Namespace"
+    )
     for (old, new), names in taken.items():
         what = (
             f"`{new}` declares {listed(names)}, which `{old}` declared: Pulumi creates objects before it deletes "

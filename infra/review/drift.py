@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from kafka_replication.components.changes.effect import Impact
+from kafka_replication.components.contract.grouping import grouped
 from kafka_replication.components.contract.problems import CannotRunError
 from kafka_replication.components.contract.published_verdict import (
     PublishedVerdict,
@@ -325,14 +326,10 @@ def undeleted_replications(
     live: Iterable[Manifest], known: Iterable[str], own: Territory, others: Sequence[Territory]
 ) -> dict[str, Objects]:
     """Return objects, by role and part, of each replication that no stack declares; `known` are declared ones."""
-    groups: dict[str, list[Manifest]] = {}
-    declared = set(known)
-    for body in live:
-        name = (body["metadata"].get("labels") or {}).get(PART_OF, "")
-        if name and name not in declared:
-            groups.setdefault(name, []).append(body)
+    declared = {*known, ""}
+    groups = grouped(((body["metadata"].get("labels") or {}).get(PART_OF, ""), body) for body in live)
     undeleted = {}
-    for name, objects in sorted(groups.items()):
+    for name, objects in sorted((name, objects) for name, objects in groups.items() if name not in declared):
         servers = frozenset(server for body in objects for server in _servers(_address(body)))
         by_pulumi = any(owner.manager.startswith(PULUMI) for body in objects for owner in owners(body))
         elsewhere = any(name in other.names and servers & other.servers for other in others)

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from kafka_replication.components.changes.effect import Impact, gravest
+from kafka_replication.components.contract.grouping import grouped
 from kafka_replication.components.contract.problems import CannotRunError, Problem, ReplicationError, Severity
 from kafka_replication.components.contract.wording import named, number
 from kafka_replication.infra.deploy.promotion.rule.plan import FILE_NAME, PromotionPlan, plan_problems, read_plan
@@ -133,9 +134,7 @@ def comment_text(
 
 def _mistakes(problems: Iterable[tuple[str, Mistake]]) -> tuple[str, ...]:
     """Return a line for each mistake, with all stacks that have it."""
-    stacks: dict[str, list[str]] = {}
-    for stack, mistake in problems:
-        stacks.setdefault(" ".join(str(mistake).split()), []).append(stack)
+    stacks = grouped((" ".join(str(mistake).split()), stack) for stack, mistake in problems)
     return tuple(f"{stack_names(same)}: {text}" for text, same in stacks.items())
 
 

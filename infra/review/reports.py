@@ -12,15 +12,14 @@ from rich.markup import escape
 from rich.text import Text
 
 from kafka_replication.components.changes.effect import Effect, Impact, gravest
+from kafka_replication.components.contract.grouping import grouped
 from kafka_replication.infra.review.comparison import Comparison, Drift
 from kafka_replication.infra.review.object_changes import ChangeKind, FieldChange, ObjectChange
 
 
 def merged_effects(effects: Iterable[Effect]) -> list[Effect]:
-    """Return the effects in order, with equal effects on several flows merged into one that names all of them."""
-    groups: dict[tuple[str, str, str], list[Effect]] = {}
-    for effect in effects:
-        groups.setdefault((effect.severity, effect.code, effect.what), []).append(effect)
+    """Return the effects in their order; equal effects on several flows become one that names all of them."""
+    groups = grouped(((effect.severity, effect.code, effect.what), effect) for effect in effects)
     return [
         replace(
             members[0],

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kafka_replication.components.changes.effect import Effect, Impact
+from kafka_replication.components.contract.grouping import grouped
 from kafka_replication.components.contract.problems import ReplicationError
 from kafka_replication.components.contract.wording import agreeing
 from kafka_replication.components.flows.expansion import expand
@@ -18,7 +19,6 @@ from kafka_replication.components.render.deployments import Deployment
 from kafka_replication.components.topology.clusters import Cluster
 from kafka_replication.components.topology.parsing import parse_topology
 from kafka_replication.infra.onboard.importing.deployment_changes import (
-    ChangedSetting,
     ImportChanges,
     changes_of_deployments,
 )
@@ -205,9 +205,7 @@ def _with_unsaid(running: Imported, deployment: Deployment) -> Imported:
 
 
 def _objects(changes: ImportChanges, deployment: Deployment) -> Iterator[ObjectChange]:
-    settings: dict[str, list[ChangedSetting]] = {}
-    for setting in changes.differences:
-        settings.setdefault(setting.obj, []).append(setting)
+    settings = grouped((setting.obj, setting) for setting in changes.differences)
     for obj, (first, *others) in settings.items():
         kind, _, name = obj.partition(" ")
         change = ChangeKind.CHANGED

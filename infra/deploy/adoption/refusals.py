@@ -1,11 +1,11 @@
 """Says why adoption is refused, and which agreements allow it. Pure."""
 
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kafka_replication.components.changes.deployment_state import deployment_state
 from kafka_replication.components.changes.effect import Effect, Impact
+from kafka_replication.components.contract.grouping import grouped
 from kafka_replication.components.contract.problems import Problem
 from kafka_replication.components.contract.wording import named
 from kafka_replication.components.flows.operators import PAUSE, WORKER_KINDS
@@ -42,10 +42,7 @@ class AdoptionRefusal:
 
 def not_agreed(effects: Sequence[Effect]) -> Iterator[AdoptionRefusal]:
     """Yield a refusal for each severity of the effects on a flow."""
-    grave: dict[tuple[str, Impact], list[str]] = defaultdict(list)
-    for effect in effects:
-        if effect.severity is not Impact.NONE:
-            grave[effect.flow, effect.severity].append(effect.code)
+    grave = grouped(((one.flow, one.severity), one.code) for one in effects if one.severity is not Impact.NONE)
     for (flow, severity), codes in grave.items():
         agreement = f"{severity}:{flow}"
         problem = Problem(
@@ -83,10 +80,7 @@ _RELEASE = {
 
 def managed_elsewhere(live: Iterable[Manifest]) -> Iterator[AdoptionRefusal]:
     """Yield a refusal for each tool that deploys some of these objects."""
-    by_tool: dict[str, list[str]] = defaultdict(list)
-    for body in live:
-        for tool in sorted(set(_tools(body))):
-            by_tool[tool].append(str(reference(body)))
+    by_tool = grouped((tool, str(reference(body))) for body in live for tool in set(_tools(body)))
     for tool, names in sorted(by_tool.items()):
         first, agreement = named(names), f"{RELEASED}:{tool}"
         if tool == PULUMI:

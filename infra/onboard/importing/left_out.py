@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
 from kafka_replication.components.checks.properties import WITHOUT_EFFECT
+from kafka_replication.components.contract.grouping import grouped
 
 #: Codes of things whose omission affects no record and no offset.
 _HARMLESS = frozenset(
@@ -58,10 +59,7 @@ _QUOTED = re.compile(r"`[^`\n]*`")
 
 def grouped_by_wording(things: Iterable[T], text: Callable[[T], str]) -> list[list[T]]:
     """Group the things whose texts differ only in their quoted parts; the order stays."""
-    groups: dict[str, list[T]] = {}
-    for thing in things:
-        groups.setdefault(_QUOTED.sub("``", text(thing)), []).append(thing)
-    return list(groups.values())
+    return list(grouped((_QUOTED.sub("``", text(thing)), thing) for thing in things).values())
 
 
 def differing_parts(texts: Iterable[tuple[str, str]]) -> DifferingParts:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from kafka_replication.components.contract.grouping import grouped
 from kafka_replication.components.contract.problems import ReplicationError
 from kafka_replication.components.flows.operators import CLUSTER_LABEL, kafka_version, strimzi
 from kafka_replication.components.topology.parsing import parse_topology
@@ -152,14 +153,11 @@ def _wanting(made: Imported | LeftOut, name: str) -> Imported | LeftOut:
 def _config_maps(found: ReadInput) -> Iterable[LeftOut]:
     """Yield each ConfigMap that something names, and one note for all others of a file: a cluster has hundreds."""
     bodies = [str(read.body) for read in found.objects if read.kind != "ConfigMap"]
-    others: dict[str, list[ReadObject]] = {}
-    for config_map in found.of("ConfigMap"):
-        if not any(config_map.name in body for body in bodies):
-            others.setdefault(config_map.file, []).append(config_map)
-            continue
+    by_use = grouped((any(read.name in body for body in bodies), read) for read in found.of("ConfigMap"))
+    for config_map in by_use.get(True, []):
         why = "Workers may still read it. Values that connectors read from it are in the topology now."
         yield config_map.left_out("", "stays-as-it-is", why, "leave it as it is.")
-    for file, unnamed in others.items():
+    for file, unnamed in grouped((other.file, other) for other in by_use.get(False, [])).items():
         label = unnamed[0].label if len(unnamed) == 1 else f"{len(unnamed)} ConfigMaps"
         why = "Nothing that was imported names it." if len(unnamed) == 1 else "Nothing that was imported names them."
         yield LeftOut(file, label, "", "stays-as-it-is", why, "none is needed.")

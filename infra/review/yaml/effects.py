@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from kafka_replication.components.changes.deployment_state import DeploymentState
 from kafka_replication.components.changes.effect import Effect, Impact, listed
+from kafka_replication.components.contract.grouping import grouped
 from kafka_replication.components.flows.operators import PAUSE, STRIMZI_GROUP, USES_CONNECTOR_RESOURCES
 from kafka_replication.infra.onboard.importing.flows import role_of
 from kafka_replication.infra.onboard.importing.left_out import LeftOut
@@ -333,10 +334,7 @@ def unjudged_fields(
         yield change.paths, unclear[change.id]
     elif judged is not None:
         paths = [path for path in change.paths if path != "metadata.namespace" or namespace is None]
-        reasons: dict[str, list[str]] = {}
-        for path, why in _fields_without_rule(change):
-            if path in paths:
-                reasons.setdefault(why, []).append(path)
+        reasons = grouped((why, path) for path, why in _fields_without_rule(change) if path in paths)
         yield from ((tuple(unjudged), why) for why, unjudged in reasons.items())
         explained = {path for unjudged in reasons.values() for path in unjudged}
         if judged not in with_effects and (not change.paths or set(paths) - explained):

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from kafka_replication.components.changes.deployment_state import DeployedConnector, DeploymentState, deployment_state
+from kafka_replication.components.contract.grouping import grouped
 from kafka_replication.components.flows.operators import REPLICATING_KINDS, STRIMZI_GROUP
 from kafka_replication.components.kafka.connectors import ROLE_OF_CLASS
 from kafka_replication.components.render.planned_objects import Manifest
@@ -279,9 +280,8 @@ def _named(
     unclear: Collection[ObjectId],
 ) -> tuple[FolderWorkers, ...]:
     maps = config_map_data(side.read("ConfigMap", unclear).values())
-    by_workers: dict[tuple[str, str, str], list[ReadObject]] = {}
-    for connector in side.read("KafkaConnector", unclear).values():
-        by_workers.setdefault(("KafkaConnect", connector.namespace, connector.workers), []).append(connector)
+    connectors = side.read("KafkaConnector", unclear).values()
+    by_workers = grouped((("KafkaConnect", read.namespace, read.workers), read) for read in connectors)
     return tuple(
         FolderWorkers(names[identity], read, tuple(by_workers.get((read.kind, *identity[1:]), ())), maps)
         for identity, read in workers.items()

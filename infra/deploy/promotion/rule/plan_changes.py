@@ -7,6 +7,7 @@ would reach it, too.
 from collections.abc import Iterator
 
 from kafka_replication.components.changes.effect import Effect, Impact, listed
+from kafka_replication.components.contract.grouping import grouped
 from kafka_replication.components.contract.wording import agreeing, number
 from kafka_replication.infra.deploy.promotion.rule.plan import (
     FILE_NAME,
@@ -77,10 +78,8 @@ def _order(before: PromotionPlan, after: PromotionPlan) -> Iterator[Effect]:
 
 def _soak_times(before: PromotionPlan, after: PromotionPlan) -> Iterator[Effect]:
     old, new = _soaks(before), _soaks(after)
-    changed: dict[tuple[float, float], list[str]] = {}
-    for stack in old.keys() & new.keys():
-        if old[stack] != new[stack]:
-            changed.setdefault((old[stack], new[stack]), []).append(stack)
+    stacks_of_both = old.keys() & new.keys()
+    changed = grouped(((old[stack], new[stack]), stack) for stack in stacks_of_both if old[stack] != new[stack])
     last = set(_waves(after)[-1].stacks) if _waves(after) else set()
     for (earlier, later), stacks in sorted(changed.items()):
         what = (
