@@ -108,7 +108,7 @@ def environments(project: InProject) -> None:
     plan = read_plan(project.stacks)
     names = []
     for environment in plan.environments if plan is not None else ():
-        stacks = [stack for wave in environment.waves for stack in wave.stacks]
-        if not any(stack_environment(read_settings(stack, project.stacks)).on_this_machine for stack in stacks):
+        settings = (read_settings(stack, project.stacks) for stack in environment.stacks)
+        if not any(stack_environment(known).on_this_machine for known in settings):
             names.append(environment.name)
     typer.echo(json.dumps(names))

@@ -157,8 +157,7 @@ def _lead(comparisons: Sequence[Comparison]) -> Iterator[str]:
 
 
 def _deployment(deployed: Sequence[str], plan: PromotionPlan | None) -> Iterator[ReviewStep]:
-    waves = [wave.stacks for environment in plan.environments for wave in environment.waves] if plan else []
-    waves = [tuple(stack for stack in wave if stack in deployed) for wave in waves]
+    waves = [tuple(stack for stack in wave.stacks if stack in deployed) for wave in (plan.waves if plan else ())]
     left = [stack for stack in deployed if not any(stack in wave for wave in waves)]
     if left:
         no_order = f"no wave of `{FILE_NAME}` says in which order"

@@ -13,8 +13,7 @@ from kafka_replication.components.flows.expansion import expand
 from kafka_replication.components.flows.operators import REPLICATING_KINDS, strimzi
 from kafka_replication.components.flows.resolved import ResolvedFlow, flow_digest, model_digest
 from kafka_replication.components.render.planned_objects import OURS
-from kafka_replication.components.topology.model import Topology
-from kafka_replication.infra.deploy.promotion.rule.plan import evidence_name, predecessors, read_plan
+from kafka_replication.infra.deploy.promotion.rule.plan import evidence_name, read_plan, wave_before
 from kafka_replication.infra.deploy.promotion.rule.rules import (
     PASS,
     CheckResult,
@@ -276,7 +275,7 @@ def known_from_outputs(
     flows = tuple(FlowState(name, flow["namespace"], flow["digest"]) for name, flow in deployed.items())
     evidence = cluster.evidence(evidence_namespace)
     state = StackState(settings.stack, outputs.get("modelDigest"), flows)
-    return _known(state, evidence, cluster, accepted_findings(settings.topology))
+    return _known(settings, state, evidence, cluster)
 
 
 def known_as_declared(
@@ -285,7 +284,7 @@ def known_as_declared(
     """Return what the cluster says about a stack that is known to match the render of its files."""
     states = tuple(FlowState(flow.name, flow.namespace, flow_digest(flow)) for flow in flows)
     state = StackState(settings.stack, model_digest(settings.topology), states)
-    return _known(state, cluster.evidence(evidence_namespace), cluster, accepted_findings(settings.topology))
+    return _known(settings, state, cluster.evidence(evidence_namespace), cluster)
 
 
 def known_from_evidence(settings: StackSettings, cluster: StackCluster, evidence_namespace: str) -> KnownStack:
@@ -295,30 +294,22 @@ def known_from_evidence(settings: StackSettings, cluster: StackCluster, evidence
         return KnownStack(StackState(stack, None, recorded=True), None)
     flows = tuple(FlowState(name, flow.namespace, flow.proof.digest) for name, flow in evidence.flows.items())
     state = StackState(stack, evidence.model_digest, flows, recorded=True)
-    return _known(state, evidence, cluster, accepted_findings(settings.topology))
+    return _known(settings, state, evidence, cluster)
 
 
-def accepted_findings(topology: Topology) -> dict[str, frozenset[str]]:
-    """Return the codes of the findings that each flow of a topology accepts, by the flow's name."""
-    return {
-        flow.name: frozenset(entry.finding for entry in flow.settings.validation.accept) for flow in expand(topology)
+def _known(settings: StackSettings, state: StackState, evidence: Evidence | None, cluster: StackCluster) -> KnownStack:
+    """Complete the state with what the cluster says about its flows, and with the findings that each accepts."""
+    accepted = {
+        flow.name: frozenset(entry.finding for entry in flow.settings.validation.accept)
+        for flow in expand(settings.topology)
     }
-
-
-def _known(
-    state: StackState, evidence: Evidence | None, cluster: StackCluster, accepted: Mapping[str, frozenset[str]]
-) -> KnownStack:
-    """Complete the state with what the cluster says about its flows, and with what each accepts."""
-    proofs = {flow.name: cluster.validation(flow.name, flow.namespace) for flow in state.flows}
     changes = {namespace: cluster.last_change(namespace) for namespace in {flow.namespace for flow in state.flows}}
-    flows = [
-        replace(flow, proof=proofs[flow.name], accepts=accepted.get(flow.name, frozenset()))
-        for flow in sorted(state.flows, key=lambda flow: flow.name)
-    ]
-    flows = [
-        replace(flow, changed_at=change.at, changed_by=change.by) if (change := changes[flow.namespace]) else flow
-        for flow in flows
-    ]
+    flows = []
+    for flow in sorted(state.flows, key=lambda flow: flow.name):
+        proof = cluster.validation(flow.name, flow.namespace)
+        if change := changes[flow.namespace]:
+            flow = replace(flow, changed_at=change.at, changed_by=change.by)
+        flows.append(replace(flow, proof=proof, accepts=accepted.get(flow.name, frozenset())))
     same = evidence is not None and evidence.model_digest == state.model_digest and evidence.verdict == PASS
     since = evidence.proven_since if evidence is not None and same else None
     return KnownStack(replace(state, flows=tuple(flows), recorded_since=since), evidence)
@@ -353,8 +344,9 @@ def unproven(settings: StackSettings) -> tuple[Problem, ...]:
     if plan is None or settings.allow_unproven is not None:
         return ()
     problems: list[Problem] = []
-    for before in predecessors(plan, settings.stack):
-        theirs = read_settings(before.stack, settings.stacks)
+    before = wave_before(plan, settings.stack)
+    for stack in before.stacks:
+        theirs = read_settings(stack, settings.stacks)
         state = known_from_evidence(theirs, StackCluster(theirs), plan.evidence_namespace).state
         problems += reasons_against(state, model_digest(settings.topology), before.soak_minutes, datetime.now(UTC))
     return tuple(problems)

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
@@ -53,6 +52,11 @@ class Environment(Model):
         ),
     )
 
+    @property
+    def stacks(self) -> tuple[str, ...]:
+        """Return the stacks of all waves, in the order of promotion."""
+        return tuple(stack for wave in self.waves for stack in wave.stacks)
+
 
 class PromotionPlan(Model):
     """The order in which stacks are promoted, and where the evidence is recorded."""
@@ -63,13 +67,15 @@ class PromotionPlan(Model):
     )
     environments: tuple[Environment, ...] = Field(description="Environments, in order.")
 
+    @property
+    def waves(self) -> tuple[Wave, ...]:
+        """Return the waves of all environments, in order."""
+        return tuple(wave for environment in self.environments for wave in environment.waves)
 
-@dataclass(frozen=True)
-class Predecessor:
-    """A stack that has to be proven first, and for how long, in minutes."""
-
-    stack: str
-    soak_minutes: float
+    @property
+    def stacks(self) -> tuple[str, ...]:
+        """Return every stack, in the order of promotion."""
+        return tuple(stack for environment in self.environments for stack in environment.stacks)
 
 
 def declared_plan(stacks: Path) -> PromotionPlan | None:
@@ -168,11 +174,10 @@ def check_plan(plan: PromotionPlan, known: Collection[str]) -> Iterator[Problem]
 
 
 def check_left_out(plan: PromotionPlan, topologies: Mapping[str, str]) -> Iterator[Problem]:
-    """Yield every stack that is in no wave although another stack of its topology is. `topologies` has each stack's."""
-    named = stacks_in_order(plan)
-    promoted = {topologies[stack]: stack for stack in reversed(named) if stack in topologies}
+    """Every stack that is in no wave although another stack of its topology is. `topologies` has each stack's."""
+    promoted = {topologies[stack]: stack for stack in reversed(plan.stacks) if stack in topologies}
     for stack, topology in sorted(topologies.items()):
-        if stack not in named and topology in promoted:
+        if stack not in plan.stacks and topology in promoted:
             yield warning(
                 "environments",
                 "stack-in-no-wave",
@@ -237,18 +242,13 @@ def evidence_name(stack: str) -> str:
     return f"{_PREFIX}{stack}"
 
 
-def stacks_in_order(plan: PromotionPlan) -> tuple[str, ...]:
-    """Return every stack of a plan, in the order of promotion."""
-    return tuple(stack for _, stack in _places(plan))
-
-
 def stacks_in_environment(plan: PromotionPlan, name: str | None, stacks: Path) -> tuple[str, ...]:
     """Return the stacks of an environment (None: of all) in order; raises CannotRunError for an unknown one."""
     if name is None:
-        return stacks_in_order(plan)
+        return plan.stacks
     for environment in plan.environments:
         if environment.name == name:
-            return tuple(stack for wave in environment.waves for stack in wave.stacks)
+            return environment.stacks
     raise CannotRunError(
         "unknown-environment",
         f"the promotion plan has no environment `{name}`",
@@ -258,21 +258,15 @@ def stacks_in_environment(plan: PromotionPlan, name: str | None, stacks: Path) -
     )
 
 
-def predecessors(plan: PromotionPlan, stack: str) -> tuple[Predecessor, ...]:
-    """Return the stacks of the wave before that of `stack`; none for the first wave, or if the plan lacks the stack."""
-    waves = [wave for environment in plan.environments for wave in environment.waves]
-    for before, wave in pairwise(waves):
-        if stack in wave.stacks:
-            return tuple(Predecessor(name, before.soak_minutes) for name in before.stacks)
-    return ()
+def wave_before(plan: PromotionPlan, stack: str) -> Wave:
+    """The wave before that of `stack`; an empty one before the first wave, or if the plan lacks the stack."""
+    waves = pairwise(plan.waves)
+    return next((before for before, wave in waves if stack in wave.stacks), Wave(stacks=()))
 
 
 def environment_of(plan: PromotionPlan, stack: str) -> Environment | None:
-    """Return the environment that a stack belongs to."""
-    return next(
-        (environment for environment in plan.environments if any(stack in wave.stacks for wave in environment.waves)),
-        None,
-    )
+    """The environment that a stack belongs to."""
+    return next((environment for environment in plan.environments if stack in environment.stacks), None)
 
 
 def plan_schema() -> str:

@@ -12,19 +12,17 @@ from kafka_replication.components.contract.wording import agreeing, number
 from kafka_replication.infra.deploy.promotion.rule.plan import (
     FILE_NAME,
     PromotionPlan,
-    Wave,
-    predecessors,
-    stacks_in_order,
+    wave_before,
 )
 
 
 def plan_effects(before: PromotionPlan | None, after: PromotionPlan | None) -> Iterator[Effect]:
     """Yield the effects of a changed, a new or a removed plan."""
     if before is None and after is not None:
-        what = f"stacks are promoted in this order: {listed(stacks_in_order(after))}"
+        what = f"stacks are promoted in this order: {listed(after.stacks)}"
         yield _effect(Impact.NONE, "promotion-plan-added", "environments", what)
     elif before is not None and after is None:
-        what = f"no stack waits for the proof of another any more: {listed(stacks_in_order(before))}"
+        what = f"no stack waits for the proof of another any more: {listed(before.stacks)}"
         yield _effect(Impact.DATA, "promotion-plan-removed", "environments", what)
     elif before is not None and after is not None:
         yield from _members(before, after)
@@ -44,7 +42,7 @@ def _effect(severity: Impact, code: str, where: str, what: str) -> Effect:
 
 
 def _members(before: PromotionPlan, after: PromotionPlan) -> Iterator[Effect]:
-    old, new = stacks_in_order(before), stacks_in_order(after)
+    old, new = before.stacks, after.stacks
     if left := [stack for stack in old if stack not in new]:
         proof = agreeing(len(left), "[its proof|their proofs]")
         what = f"`replicate promote` no longer deploys {listed(left)}, and no stack waits for {proof} any more"
@@ -57,13 +55,13 @@ def _members(before: PromotionPlan, after: PromotionPlan) -> Iterator[Effect]:
 
 def _earlier(plan: PromotionPlan, stack: str) -> frozenset[str]:
     """Return every stack whose proof a stack waits for, through any number of waves."""
-    direct = {predecessor.stack for predecessor in predecessors(plan, stack)}
+    direct = wave_before(plan, stack).stacks
     return frozenset(direct).union(*(_earlier(plan, name) for name in direct))
 
 
 def _order(before: PromotionPlan, after: PromotionPlan) -> Iterator[Effect]:
-    new = set(stacks_in_order(after))
-    for stack in stacks_in_order(before):
+    new = set(after.stacks)
+    for stack in before.stacks:
         if stack not in new:
             continue
         # A stack that left the plan is reported as such.
@@ -71,7 +69,7 @@ def _order(before: PromotionPlan, after: PromotionPlan) -> Iterator[Effect]:
         if lost := sorted(old_proofs - new_proofs):
             what = f"`{stack}` no longer waits for the proof of {listed(lost)}"
             yield _effect(Impact.DATA, "promotion-order-changes", "environments", what)
-        elif gained := sorted(new_proofs & set(stacks_in_order(before)) - old_proofs):
+        elif gained := sorted(new_proofs & set(before.stacks) - old_proofs):
             what = f"`{stack}` now waits for the proof of {listed(gained)}"
             yield _effect(Impact.NONE, "promotion-order-changes", "environments", what)
 
@@ -80,7 +78,7 @@ def _soak_times(before: PromotionPlan, after: PromotionPlan) -> Iterator[Effect]
     old, new = _soaks(before), _soaks(after)
     stacks_of_both = old.keys() & new.keys()
     changed = grouped(((old[stack], new[stack]), stack) for stack in stacks_of_both if old[stack] != new[stack])
-    last = set(_waves(after)[-1].stacks) if _waves(after) else set()
+    last = {stack for wave in after.waves[-1:] for stack in wave.stacks}
     for (earlier, later), stacks in sorted(changed.items()):
         what = (
             f"the next wave follows {_minutes(later)} after the proof of {listed(sorted(stacks))}, instead of "
@@ -94,12 +92,8 @@ def _soak_times(before: PromotionPlan, after: PromotionPlan) -> Iterator[Effect]
             yield _effect(Impact.NONE, "soak-time-changes", "environments", what)
 
 
-def _waves(plan: PromotionPlan) -> list[Wave]:
-    return [wave for environment in plan.environments for wave in environment.waves]
-
-
 def _soaks(plan: PromotionPlan) -> dict[str, float]:
-    return {stack: wave.soak_minutes for wave in _waves(plan) for stack in wave.stacks}
+    return {stack: wave.soak_minutes for wave in plan.waves for stack in wave.stacks}
 
 
 def _minutes(value: float) -> str:

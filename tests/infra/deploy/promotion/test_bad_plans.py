@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from kafka_replication.components.contract.problems import Problem, ReplicationError
-from kafka_replication.infra.deploy.promotion.rule.plan import plan_problems, predecessors, required_plan
+from kafka_replication.infra.deploy.promotion.rule.plan import plan_problems, required_plan, wave_before
 from kafka_replication.infra.deploy.promotion.rule.rules import reasons_against
 from tests.infra.deploy.promotion.states import MODEL, NOON, state_of
 from tests.repository import ROOT
@@ -25,7 +25,8 @@ def found_in(file: Path, stacks: Path) -> list[Problem]:
         return list(error.problems)
     if not state:
         return plan_problems(stacks).get("promotion.yaml", [])
-    (before,) = predecessors(plan, "two")
+    before = wave_before(plan, "two")
+    assert before.stacks
     return list(reasons_against(state_of(yaml.safe_load(state)), MODEL, before.soak_minutes, NOON))
 
 

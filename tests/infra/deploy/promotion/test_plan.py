@@ -10,16 +10,15 @@ import yaml
 from kafka_replication.components.contract.problems import CannotRunError, ReplicationError, Severity
 from kafka_replication.components.topology.parsing import parse_model
 from kafka_replication.infra.deploy.promotion.rule.plan import (
-    Predecessor,
     PromotionPlan,
+    Wave,
     check_plan,
     environment_of,
     plan_problems,
     plan_schema,
-    predecessors,
     read_plan,
     required_plan,
-    stacks_in_order,
+    wave_before,
 )
 from kafka_replication.infra.stack.settings import stack_names
 from tests.repository import STACKS
@@ -44,20 +43,20 @@ def a_plan(text: str = PLAN) -> PromotionPlan:
 @pytest.mark.parametrize(
     ("stack", "expected"),
     [
-        pytest.param("staging-west", (), id="the first wave follows nothing"),
-        pytest.param("prod-west", (Predecessor("staging-west", 0.5),), id="the environment before"),
-        pytest.param("prod-north", (Predecessor("staging-west", 0.5),), id="not a stack of the same wave"),
-        pytest.param("prod-south", (Predecessor("prod-west", 60), Predecessor("prod-north", 60)), id="a whole wave"),
-        pytest.param("local", (), id="a stack that the plan does not name"),
+        pytest.param("staging-west", Wave(stacks=()), id="the first wave follows nothing"),
+        pytest.param("prod-west", Wave(stacks=("staging-west",), soak_minutes=0.5), id="the environment before"),
+        pytest.param("prod-north", Wave(stacks=("staging-west",), soak_minutes=0.5), id="not one of the same wave"),
+        pytest.param("prod-south", Wave(stacks=("prod-west", "prod-north"), soak_minutes=60), id="a whole wave"),
+        pytest.param("local", Wave(stacks=()), id="a stack that the plan does not name"),
     ],
 )
-def test_predecessors_are_the_stacks_of_the_wave_before(stack: str, expected: tuple[Predecessor, ...]) -> None:
-    assert predecessors(a_plan(), stack) == expected
+def test_a_stack_waits_for_the_wave_before_its_own(stack: str, expected: Wave) -> None:
+    assert wave_before(a_plan(), stack) == expected
 
 
 def test_stacks_are_promoted_in_the_order_of_the_file() -> None:
     order = ("staging-west", "prod-west", "prod-north", "prod-east", "prod-south")
-    assert stacks_in_order(a_plan()) == order
+    assert a_plan().stacks == order
     assert list(check_plan(a_plan(), order)) == []
 
 
@@ -142,7 +141,7 @@ def test_an_unreadable_plan_is_an_error(tmp_path: Path) -> None:
 
 def test_the_plan_of_this_repository_has_no_mistake_and_names_its_schema() -> None:
     plan = required_plan(STACKS)
-    assert set(stacks_in_order(plan)) <= set(stack_names(STACKS))
+    assert set(plan.stacks) <= set(stack_names(STACKS))
     text = (STACKS / "promotion.yaml").read_text()
     assert text.startswith("# yaml-language-server: $schema=promotion.schema.json\n")
     jsonschema.validate(yaml.safe_load(text), json.loads(plan_schema()))
