@@ -206,7 +206,7 @@ def _of_kind(objects: Objects, kind: str) -> dict[str, Manifest]:
 def _workers(body: Manifest) -> DeployedWorkers:
     """Read the workers of a KafkaConnect or KafkaMirrorMaker2, in either API version."""
     spec = body["spec"]
-    cluster = _worker_cluster(spec)
+    cluster = worker_cluster(spec)
     config = dict(cluster.get("config", {}))
     pods = {key: value for key, value in spec.items() if key not in _NOT_IN_PODS}
     pods |= {f"template.{key}": value for key, value in spec.get("template", {}).items() if key in _POD_TEMPLATES}
@@ -229,12 +229,12 @@ def _workers(body: Manifest) -> DeployedWorkers:
     )
 
 
-def _worker_cluster(spec: Manifest) -> Manifest:
-    """Return the part of a spec that names the workers' cluster."""
+def worker_cluster(spec: Manifest) -> Manifest:
+    """Return the part of the spec of a KafkaConnect or KafkaMirrorMaker2 that names the workers' cluster and group."""
     if "connectCluster" in spec:
-        return next((cluster for cluster in spec["clusters"] if cluster["alias"] == spec["connectCluster"]), {})
-    target: Manifest = spec.get("target", spec)
-    return target
+        clusters = spec.get("clusters") or ()
+        return next((cluster for cluster in clusters if cluster.get("alias") == spec["connectCluster"]), {})
+    return spec.get("target") or spec
 
 
 def _ends(spec: Manifest) -> Iterator[Manifest]:
@@ -278,7 +278,7 @@ def _connector(
 def _mirrored(body: Manifest, workers: DeployedWorkers, flows: Mapping[str, str]) -> Iterator[DeployedConnector]:
     """Yield the connectors that the operator creates for a KafkaMirrorMaker2. Source: KafkaMirrorMaker2Connectors."""
     spec, name = body["spec"], body["metadata"]["name"]
-    target = _worker_cluster(spec)
+    target = worker_cluster(spec)
     by_alias = {cluster["alias"]: cluster for cluster in spec.get("clusters", ())}
     for mirror in spec["mirrors"]:
         source = mirror.get("source") or by_alias[mirror["sourceCluster"]]

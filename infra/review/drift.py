@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from kafka_replication.components.changes.deployment_state import worker_cluster
 from kafka_replication.components.changes.effect import Impact
 from kafka_replication.components.contract.grouping import grouped
 from kafka_replication.components.contract.problems import CannotRunError
@@ -339,13 +340,10 @@ def undeleted_replications(
 
 
 def _address(live: Manifest) -> str:
-    """Return the address of the cluster that workers belong to; "" for other objects."""
-    spec = live.get("spec") or {}
+    """Return the address of the cluster beside which workers run; "" for other objects."""
     if live["kind"] not in WORKER_KINDS:
         return ""
-    chosen = [cluster for cluster in spec.get("clusters") or [] if cluster.get("alias") == spec.get("connectCluster")]
-    target = spec.get("target") or next(iter(chosen), spec)
-    return str(target.get("bootstrapServers") or "")
+    return str(worker_cluster(live.get("spec") or {}).get("bootstrapServers") or "")
 
 
 def _servers(address: str) -> frozenset[str]:

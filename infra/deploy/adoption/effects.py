@@ -16,12 +16,12 @@ from kafka_replication.components.flows.operators import REPLICATING_KINDS, WORK
 from kafka_replication.components.properties.values import value_text
 from kafka_replication.components.render.deployments import Deployment
 from kafka_replication.components.render.planned_objects import PART_OF, Manifest
-from kafka_replication.infra.deploy.adoption.facts import AdoptionFacts, data_of_config_maps
+from kafka_replication.infra.deploy.adoption.facts import AdoptionFacts
 from kafka_replication.infra.kubernetes.managed_fields import Path, owners_of
 from kafka_replication.infra.onboard.importing.deployment_changes import changes_of_import
 from kafka_replication.infra.onboard.importing.flows import Imported
-from kafka_replication.infra.onboard.importing.reading import ReadObject, read_documents
-from kafka_replication.infra.onboard.importing.values import Placeholders, providers_of
+from kafka_replication.infra.onboard.importing.reading import read_documents
+from kafka_replication.infra.onboard.importing.values import Placeholders
 from kafka_replication.infra.review.live_objects import as_declared
 from kafka_replication.infra.review.object_changes import named_entries
 from kafka_replication.infra.review.snapshots import Objects
@@ -136,14 +136,9 @@ def _proven(facts: AdoptionFacts, deployment: Deployment, live: Objects) -> Sequ
         return (Effect(Impact.DATA, "not-compared", flow, "", what),)
     parts = {planned.name: planned.part for planned in deployment.objects if planned.kind == "KafkaConnector"}
     imported = Imported(flow, "", {}, {}, read, parts=parts)
-    return changes_of_import(imported, deployment, _placeholders(facts, read)).effects
-
-
-def _placeholders(facts: AdoptionFacts, read: Sequence[ReadObject]) -> Placeholders:
     workers = next(document for document in read if document.kind in WORKER_KINDS)
-    config_maps = [*facts.config_maps, *(body for body in facts.live.values() if body["kind"] == "ConfigMap")]
-    providers = providers_of(workers.spec.get("config") or {})
-    return Placeholders(workers.namespace, providers, data_of_config_maps(config_maps))
+    placeholders = Placeholders.of(workers.namespace, workers.config, facts.config_map_data)
+    return changes_of_import(imported, deployment, placeholders).effects
 
 
 def _readable(before: Manifest, declared: Manifest) -> Manifest:

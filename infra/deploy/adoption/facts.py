@@ -1,6 +1,6 @@
 """Reads what a stack declares, what its cluster holds, and what Pulumi knows."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kafka_replication.components.flows.operators import REPLICATING_KINDS, strimzi
@@ -9,8 +9,9 @@ from kafka_replication.infra.deploy.engine.deployment import known_objects
 from kafka_replication.infra.kubernetes.access import api_client, asking_kubernetes
 from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi, Reference, reference
 from kafka_replication.infra.onboard.importing.cluster import config_maps_of
+from kafka_replication.infra.onboard.importing.values import ConfigMaps, config_map_data
 from kafka_replication.infra.review.object_changes import Identity, identity
-from kafka_replication.infra.review.snapshots import Objects, Snapshot, current_snapshot
+from kafka_replication.infra.review.snapshots import Snapshot, current_snapshot
 from kafka_replication.infra.stack.environment import stack_environment
 from kafka_replication.infra.stack.settings import StackSettings
 
@@ -41,35 +42,22 @@ class AdoptionFacts:
     not_served: frozenset[tuple[str, str]] = frozenset()
 
     @property
-    def config_map_data(self) -> dict[tuple[str, str], dict[str, str]]:
-        """Return the data of the ConfigMaps that live objects read."""
-        return data_of_config_maps(self.config_maps)
-
-    def deployments(self) -> Iterator[tuple[str, Objects]]:
-        """Yield every deployment with the objects that it declares, by role and part."""
-        return ((name, self.declared.objects(name)) for name in self.declared.names)
+    def config_map_data(self) -> ConfigMaps:
+        """Return the data of the ConfigMaps that exist."""
+        declared = (body for body in self.live.values() if body["kind"] == "ConfigMap")
+        return config_map_data([*self.config_maps, *declared])
 
     def objects(self) -> Iterator[tuple[str, str, Manifest, Manifest | None]]:
         """Yield the deployment, role and part of each declared object, what is declared, and what exists."""
-        for name, objects in self.deployments():
-            for key, body in objects.items():
+        for name in self.declared.names:
+            for key, body in self.declared.objects(name).items():
                 yield name, key, body, self.live.get(identity(body))
-
-
-def data_of_config_maps(config_maps: Iterable[Manifest]) -> dict[tuple[str, str], dict[str, str]]:
-    """Return the data of ConfigMaps by namespace and name."""
-    return {
-        (config_map["metadata"]["namespace"], config_map["metadata"]["name"]): dict(config_map.get("data") or {})
-        for config_map in config_maps
-    }
 
 
 def read_facts(settings: StackSettings) -> AdoptionFacts:
     """Read everything. Raises CannotRunError if the cluster or Pulumi's state cannot be read."""
     declared = current_snapshot(settings.stack, settings.stacks, like_rendered=True)
-    known = frozenset(
-        (known_object.kind, known_object.namespace or "", known_object.name) for known_object in known_objects(settings)
-    )
+    known = frozenset((known.kind, known.namespace or "", known.name) for known in known_objects(settings))
     bodies = [body for name in declared.names for body in declared.objects(name).values()]
     version = strimzi(settings.topology.strimzi).api_version
     with (

@@ -23,7 +23,7 @@ from kafka_replication.infra.kubernetes.api import Reference, reference
 from kafka_replication.infra.onboard.importing.effective import group_names
 from kafka_replication.infra.onboard.importing.mirrors import effective_configs, ends_of_mirrors
 from kafka_replication.infra.onboard.importing.reading import ReadObject
-from kafka_replication.infra.onboard.importing.values import Placeholders, providers_of
+from kafka_replication.infra.onboard.importing.values import Placeholders
 from kafka_replication.infra.operate.connectors.changes import ConnectorPlace, connector_places
 from kafka_replication.infra.operate.offsets.plan import OffsetChange, Stored
 from kafka_replication.infra.review.object_changes import identity
@@ -217,10 +217,12 @@ def _moves(facts: AdoptionFacts, live: Manifest) -> Iterator[MirrorMove | Proble
     target, mirrors = normal
     flows = [flow for deployment in facts.declared.deployments.values() for flow in deployment.flows]
     flows = [flow for flow in flows if flow.expanded.shape is not FlowShape.MIRROR_MAKER2]
+    workers = target.get("config") or {}
+    placeholders = Placeholders.of(live["metadata"]["namespace"], workers, facts.config_map_data)
     for index, mirror, source in mirrors:
         ends = str(source.get("alias")), str(target.get("alias"))
         same = [flow for flow in flows if (flow.alias("source"), flow.alias("target")) == ends]
-        chosen = flows_of_mirror(mirror, source, same, _placeholders(facts, live, target))
+        chosen = flows_of_mirror(mirror, source, same, placeholders)
         beside = [flow for flow in flows if _addresses(flow) == (_address(source), _address(target))]
         if chosen and "sourceConnector" in mirror:
             yield _move(facts, live, index, ends, chosen)
@@ -228,11 +230,6 @@ def _moves(facts: AdoptionFacts, live: Manifest) -> Iterator[MirrorMove | Proble
             yield _other_alias(live, ends, beside[0])
         else:
             yield "->".join(ends)
-
-
-def _placeholders(facts: AdoptionFacts, live: Manifest, target: Fields) -> Placeholders:
-    providers = providers_of(target.get("config") or {})
-    return Placeholders(live["metadata"]["namespace"], providers, facts.config_map_data)
 
 
 def _move(

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from kafka_replication.components.changes.deployment_state import deployment_state
+from kafka_replication.components.changes.deployment_state import deployment_state, worker_cluster
 from kafka_replication.components.changes.effect import Effect, Impact
 from kafka_replication.components.contract.grouping import grouped
 from kafka_replication.components.contract.problems import Problem
@@ -201,9 +201,7 @@ def _group(body: Manifest) -> tuple[str, str] | None:
     if body["kind"] not in WORKER_KINDS:
         return None
     spec = body["spec"]
-    clusters = {cluster["alias"]: cluster for cluster in spec.get("clusters") or []}
-    at: Manifest = clusters.get(spec.get("connectCluster")) or spec.get("target") or spec
-    return str(at.get("bootstrapServers")), group_names(body["kind"], spec)["groupId"]
+    return str(worker_cluster(spec).get("bootstrapServers")), group_names(body["kind"], spec)["groupId"]
 
 
 def _ends(body: Manifest) -> Iterator[tuple[str, str]]:

@@ -25,11 +25,16 @@ from kafka_replication.infra.onboard.importing.mirrors import group_part
 from kafka_replication.infra.onboard.importing.reading import (
     ReadObject,
     ReadProperties,
-    config_map_data,
     read_documents,
 )
 from kafka_replication.infra.onboard.importing.topologies import ImportedTopology
-from kafka_replication.infra.onboard.importing.values import OURS, ConfigMaps, Placeholders, may_be_secret
+from kafka_replication.infra.onboard.importing.values import (
+    OURS,
+    ConfigMaps,
+    Placeholders,
+    config_map_data,
+    may_be_secret,
+)
 
 _CONNECTOR = "connector "
 #: Shown instead of a structure, and of a credential.
@@ -333,7 +338,7 @@ def changes_of_deployments(
     running: Iterable[Imported], rendered: Mapping[str, Deployment], config_maps: Sequence[ReadObject]
 ) -> list[ImportChanges]:
     """Return what changes if, of what was read, each replication's deployment in `rendered` replaces it."""
-    data = config_map_data(config_maps)
+    data = config_map_data(read.body for read in config_maps)
     proofs = []
     for replication in running:
         workers, deployment = replication.read[0], rendered[replication.name]

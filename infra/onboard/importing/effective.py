@@ -12,6 +12,7 @@ from kafka_replication.components.changes.deployment_state import (
     DeployedWorkers,
     DeploymentState,
     deployment_state,
+    worker_cluster,
 )
 from kafka_replication.components.kafka.plugins import BYTE_ARRAY_CONVERTER, CONVERTER_KEYS, full_class_name
 from kafka_replication.components.kafka.replication_policy import SIDES
@@ -122,8 +123,7 @@ def _is_custom(login: Any) -> bool:
 
 
 def group_names(kind: str, spec: Manifest) -> dict[str, str]:
-    clusters = {cluster["alias"]: cluster for cluster in spec.get("clusters") or []}
-    at: Manifest = clusters.get(str(spec.get("connectCluster"))) or spec.get("target") or spec
+    at = worker_cluster(spec)
     return {field: group_name(kind, field, at, at.get("config") or {}) for field in _GROUP}
 
 

@@ -418,11 +418,6 @@ def _contents(sources: Sequence[str]) -> Iterator[tuple[str, bytes]]:
             )
 
 
-def config_map_data(config_maps: Iterable[ReadObject]) -> dict[tuple[str, str], dict[str, str]]:
-    """Return the data of ConfigMaps by namespace and name."""
-    return {(read.namespace, read.name): dict(read.body.get("data") or {}) for read in config_maps}
-
-
 def objects_in(document: object) -> Iterator[object]:
     """Yield a document, or the items of a list of Kubernetes objects."""
     items = document.get("items") if isinstance(document, Mapping) else None

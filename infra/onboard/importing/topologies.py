@@ -15,7 +15,8 @@ from kafka_replication.infra.onboard.importing.dedicated import flows_of, import
 from kafka_replication.infra.onboard.importing.flows import Imported, Names, imported_flow, role_of
 from kafka_replication.infra.onboard.importing.left_out import LeftOut
 from kafka_replication.infra.onboard.importing.mirrors import as_flows, imported_mirror_maker2
-from kafka_replication.infra.onboard.importing.reading import ReadInput, ReadObject, ReadProperties, config_map_data
+from kafka_replication.infra.onboard.importing.reading import ReadInput, ReadObject, ReadProperties
+from kafka_replication.infra.onboard.importing.values import config_map_data
 
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
 
@@ -85,7 +86,7 @@ def imported_topologies(
 
 
 def _replications(found: ReadInput, operator: str | None, names: Names, *, flows: bool) -> Iterable[Imported | LeftOut]:
-    config_maps = config_map_data(found.of("ConfigMap"))
+    config_maps = config_map_data(read.body for read in found.of("ConfigMap"))
     for read in found.of("KafkaMirrorMaker2"):
         version = kafka_of(read, operator)
         made = version if isinstance(version, LeftOut) else imported_mirror_maker2(_name(read, names), read, version)

@@ -2,7 +2,7 @@
 
 import functools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -11,6 +11,7 @@ from kafka_replication.components.kafka.connections import may_hold_secret
 from kafka_replication.components.properties.definitions import Owner, definitions, supported_versions
 from kafka_replication.components.properties.values import Value, value_text
 from kafka_replication.components.render.connections import FILE_PROVIDER
+from kafka_replication.components.render.planned_objects import Manifest
 from kafka_replication.components.render.secrets import CONFIG_MAP_PROVIDER, SECRET_PROVIDER
 
 _JAAS = "sasl.jaas.config"
@@ -52,6 +53,11 @@ OURS = {provider: provider for provider in _CLASSES.values()}
 
 #: The data of ConfigMaps by namespace and name.
 ConfigMaps = Mapping[tuple[str, str], Mapping[str, str]]
+
+
+def config_map_data(bodies: Iterable[Manifest]) -> ConfigMaps:
+    """Return the data of ConfigMaps."""
+    return {(body["metadata"]["namespace"], body["metadata"]["name"]): dict(body.get("data") or {}) for body in bodies}
 
 
 @dataclass(frozen=True)

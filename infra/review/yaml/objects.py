@@ -20,9 +20,9 @@ from kafka_replication.infra.onboard.importing.effective import effective_state,
 from kafka_replication.infra.onboard.importing.flows import Imported, role_of
 from kafka_replication.infra.onboard.importing.left_out import LeftOut
 from kafka_replication.infra.onboard.importing.mirrors import group_part
-from kafka_replication.infra.onboard.importing.reading import ReadInput, ReadObject, config_map_data, objects_in
+from kafka_replication.infra.onboard.importing.reading import ReadInput, ReadObject, objects_in
 from kafka_replication.infra.onboard.importing.topologies import kafka_of
-from kafka_replication.infra.onboard.importing.values import ConfigMaps, Placeholders, may_be_secret
+from kafka_replication.infra.onboard.importing.values import ConfigMaps, Placeholders, config_map_data, may_be_secret
 from kafka_replication.infra.onboard.importing.workers import group_name
 from kafka_replication.infra.review.object_changes import ChangeKind, FieldChange, ObjectChange, field_changes
 
@@ -279,7 +279,7 @@ def _named(
     names: Mapping[ObjectId, str],
     unclear: Collection[ObjectId],
 ) -> tuple[FolderWorkers, ...]:
-    maps = config_map_data(side.read("ConfigMap", unclear).values())
+    maps = config_map_data(read.body for read in side.read("ConfigMap", unclear).values())
     connectors = side.read("KafkaConnector", unclear).values()
     by_workers = grouped((("KafkaConnect", read.namespace, read.workers), read) for read in connectors)
     return tuple(
