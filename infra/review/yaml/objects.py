@@ -5,9 +5,10 @@ Objects are judged as published: a changed text restarts a connector, while reco
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from kafka_replication.components.changes.deployment_state import DeployedConnector, DeploymentState, deployment_state
@@ -118,8 +119,8 @@ def side_of(files: Mapping[str, bytes], namespace: str) -> FolderObjects:
 
 def _in_file(file: str, body: Mapping[str, Any], namespace: str) -> FileObject:
     given = body.get("metadata")
-    metadata = dict(given) if isinstance(given, Mapping) else {}
-    metadata = {key: value for key, value in metadata.items() if key not in _SERVERS_FIELDS}
+    fields = given.items() if isinstance(given, Mapping) else ()
+    metadata = {key: value for key, value in fields if key not in _SERVERS_FIELDS}
     if isinstance(annotations := metadata.get("annotations"), Mapping):
         metadata["annotations"] = {key: value for key, value in annotations.items() if key != _LAST_APPLIED}
         if not metadata["annotations"]:
@@ -163,9 +164,9 @@ def changed_objects(before: FolderObjects, after: FolderObjects) -> Iterator[Ide
             yield from _compared(old[0] if old else None, new[0] if new else None)
             continue
         for file in dict.fromkeys(copy.file for copy in (*new, *old)):
-            earlier, later = ([copy for copy in side if copy.file == file] for side in (old, new))
-            for index in range(max(len(earlier), len(later))):
-                yield from _compared(*(side[index] if index < len(side) else None for side in (earlier, later)))
+            copies = ([copy for copy in side if copy.file == file] for side in (old, new))
+            for earlier, later in zip_longest(*copies):
+                yield from _compared(earlier, later)
 
 
 def _compared(before: FileObject | None, after: FileObject | None) -> Iterator[IdentifiedChange]:
@@ -296,25 +297,22 @@ def states_of_both(
     states = [state for side in sides for state in side]
     several = {state.name for state in states if len({connector.source_alias for connector in state.connectors}) > 1}
 
-    def with_flow(state: DeploymentState, connector: DeployedConnector) -> DeployedConnector:
-        source = f" from {connector.source_alias}" if state.name in several else ""
-        return replace(connector, flow=f"{state.name}{source}")
+    def flow_of(state: DeploymentState, connector: DeployedConnector) -> str:
+        return f"{state.name} from {connector.source_alias}" if state.name in several else state.name
 
-    named = [[_changed(state, with_flow) for state in side] for side in sides]
-    counts = [Counter((each.flow, each.role) for state in side for each in state.connectors) for side in named]
+    counts = [Counter((flow_of(state, one), one.role) for state in side for one in state.connectors) for side in sides]
     shared = {key for count in counts for key, number in count.items() if number > 1}
 
-    def with_part(_: DeploymentState, connector: DeployedConnector) -> DeployedConnector:
-        return replace(connector, part=connector.name) if (connector.flow, connector.role) in shared else connector
+    def named(state: DeploymentState, connector: DeployedConnector) -> DeployedConnector:
+        flow = flow_of(state, connector)
+        part = connector.name if (flow, connector.role) in shared else connector.part
+        return replace(connector, flow=flow, part=part)
 
-    old, new = (tuple(_changed(state, with_part) for state in side) for side in named)
+    old, new = (
+        tuple(replace(state, connectors=tuple(named(state, one) for one in state.connectors)) for state in side)
+        for side in sides
+    )
     return old, new
-
-
-def _changed(
-    state: DeploymentState, change: Callable[[DeploymentState, DeployedConnector], DeployedConnector]
-) -> DeploymentState:
-    return replace(state, connectors=tuple(change(state, connector) for connector in state.connectors))
 
 
 def _state(workers: FolderWorkers) -> DeploymentState:

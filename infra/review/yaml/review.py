@@ -10,11 +10,13 @@ from typing import Any
 from kafka_replication.components.checks import check_topology
 from kafka_replication.components.checks.double_replication import check_double_replication, check_group_offsets
 from kafka_replication.components.checks.loops import check_halves, check_loops
+from kafka_replication.components.contract.grouping import grouped
 from kafka_replication.components.contract.problems import CannotRunError, Problem, ReplicationError
 from kafka_replication.components.flows.expansion import expand
 from kafka_replication.components.flows.operators import STRIMZI_GROUP
 from kafka_replication.components.kafka.plugins import BYTE_ARRAY_CONVERTER
 from kafka_replication.components.topology.parsing import parse_topology
+from kafka_replication.infra.onboard.importing.flows import Imported
 from kafka_replication.infra.onboard.importing.left_out import LeftOut
 from kafka_replication.infra.onboard.importing.mirrors import ends_of_mirrors
 from kafka_replication.infra.onboard.importing.reading import ReadInput, dedicated_files
@@ -146,10 +148,8 @@ def review_files(
 
 
 def _files_by_workers(workers: Sequence[FolderWorkers]) -> dict[str, str]:
-    files: dict[str, dict[str, None]] = {}
-    for group in workers:
-        files.setdefault(group.name, {}).update(dict.fromkeys(read.file for read in group.objects))
-    return {name: ", ".join(named) for name, named in files.items()}
+    files = grouped((group.name, read.file) for group in workers for read in group.objects)
+    return {name: ", ".join(dict.fromkeys(named)) for name, named in files.items()}
 
 
 def _meaning(mistake: Mistake) -> tuple[str, str, str]:
@@ -199,9 +199,7 @@ def checked_objects(side: FolderObjects, unclear: Collection[ObjectId]) -> Check
     mistakes = [*_refused(side), *_each_once(topologies)]
     # A topology cannot express connectors that disagree, so its checks do not see them.
     for note in (note for note in left_out if note.mistake):
-        what = f"{note.obj} disagrees with its source connector"
-        problem = Problem(note.field, note.code, what, note.why, note.remedy)
-        mistakes.append(Mistake(problem, (f"{note.obj} in {note.file}",)))
+        mistakes.append(_noted(note, f"{note.obj} disagrees with its source connector"))
     apart, because, whole = _together(topologies)
     known = {mistake.problem for mistake in mistakes}
     mistakes += [mistake for mistake in whole if mistake.problem not in known]
@@ -211,11 +209,12 @@ def checked_objects(side: FolderObjects, unclear: Collection[ObjectId]) -> Check
 
 def _refused(side: FolderObjects) -> Iterator[Mistake]:
     """Yield the resources that the operator refuses as a whole, so that their change never reaches Connect."""
-    for read in side.read("KafkaMirrorMaker2").values():
-        ends = ends_of_mirrors(read)
-        if isinstance(ends, LeftOut):
-            problem = Problem(ends.field, ends.code, "Connect never gets this resource", ends.why, ends.remedy)
-            yield Mistake(problem, (f"{read.label} in {read.file}",))
+    all_ends = map(ends_of_mirrors, side.read("KafkaMirrorMaker2").values())
+    return (_noted(ends, "Connect never gets this resource") for ends in all_ends if isinstance(ends, LeftOut))
+
+
+def _noted(note: LeftOut, what: str) -> Mistake:
+    return Mistake(Problem(note.field, note.code, what, note.why, note.remedy), (f"{note.obj} in {note.file}",))
 
 
 def _each_once(topologies: Sequence[ImportedTopology]) -> Iterator[Mistake]:
@@ -253,19 +252,14 @@ def _together(topologies: Sequence[ImportedTopology]) -> tuple[tuple[tuple[str, 
                 one, two = (f"`{given.get('bootstrapServers')}`" for given in (clusters[alias], cluster))
                 return apart, f"alias `{alias}` is {one} in one of them and {two} in another", []
             clusters.setdefault(alias, cluster)
-    whole = ImportedTopology(
-        topologies[0].strimzi, clusters, [made for topology in topologies for made in topology.imported]
-    )
+    imported = [made for topology in topologies for made in topology.imported]
+    whole = ImportedTopology(topologies[0].strimzi, clusters, imported)
     try:
         flows = expand(parse_topology(whole.document))
     except ReplicationError:
         return apart, "they do not form one topology", []
-    problems = [
-        *check_double_replication(flows),
-        *check_group_offsets(flows),
-        *check_loops(flows),
-        *check_halves(flows),
-    ]
+    checks = (check_double_replication, check_group_offsets, check_loops, check_halves)
+    problems = [problem for check in checks for problem in check(flows)]
     return (), "", [Mistake(problem, _objects_of(problem.where, [whole])) for problem in problems]
 
 
@@ -276,20 +270,11 @@ def _same(cluster: dict[str, Any], other: dict[str, Any]) -> bool:
 
 def _objects_of(where: str, topologies: Sequence[ImportedTopology]) -> tuple[str, ...]:
     """Return the objects that a path of a topology concerns, each with its file."""
-    top, _, rest = where.partition(".")
     made = [replication for topology in topologies for replication in topology.imported]
-    named = [
-        replication
-        for replication in made
-        if top == "replications" and (rest == replication.name or rest.startswith(f"{replication.name}."))
-    ]
-    if top == "clusters":
-        named = [
-            replication
-            for replication in made
-            if any(rest == alias or rest.startswith(f"{alias}.") for alias in replication.clusters)
-        ]
-    chosen = named or made
-    return tuple(
-        dict.fromkeys(f"{read.label} in {read.file}" for replication in chosen for read in replication.read[:1])
-    )
+
+    def concerned(replication: Imported) -> bool:
+        paths = (f"replications.{replication.name}.", *(f"clusters.{alias}." for alias in replication.clusters))
+        return f"{where}.".startswith(paths)
+
+    chosen = list(filter(concerned, made)) or made
+    return tuple(dict.fromkeys(f"{one.read[0].label} in {one.read[0].file}" for one in chosen))
