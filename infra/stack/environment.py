@@ -1,12 +1,12 @@
 """Where a stack runs: a real Kubernetes cluster, or the local stack. Only this module decides which it is. Everything
-that differs between the two is a member of `StackEnvironment`, which all other modules call.
+that differs between the two is a member of both types, which all other modules call.
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
 from kafka_replication.components.contract.problems import CannotRunError
 from kafka_replication.components.flows.resolved import ResolvedFlow
@@ -16,41 +16,10 @@ from kafka_replication.infra.stack.project import Workspace, find_project, local
 from kafka_replication.infra.stack.settings import KubernetesAccess, StackSettings, stack_file
 from kafka_replication.infra.stack.yaml_files import shown
 
+if TYPE_CHECKING:
+    from kafka_replication.infra.local.environment import LocalStackEnvironment
 
-class StackEnvironment(Protocol):
-    """Where one stack runs."""
-
-    @property
-    def on_this_machine(self) -> bool:
-        """Return whether only this machine has the stack: nobody else can deploy it, and it may be stopped."""
-
-    @property
-    def provider(self) -> str:
-        """Return a phrase that names the Kubernetes provider with which the stack is deployed."""
-
-    @property
-    def reconciliation_seconds(self) -> float:
-        """Return how often the operator looks at each of its resources again."""
-
-    @property
-    def validation_folder(self) -> Path:
-        """Return where the validation job's files go."""
-
-    def configured(self) -> StackSettings:
-        """Return the settings with every address, and the name of every secret, that the stack is deployed with."""
-
-    def kubernetes_access(self) -> KubernetesAccess:
-        """Return how to reach the stack's Kubernetes cluster. Raises CannotRunError if only Pulumi's engine can."""
-
-    def workspace(self, *, overwrite: bool = False, deploys: bool = True) -> AbstractContextManager[Workspace]:
-        """Return where Pulumi's engine works on the stack. With `overwrite`, the provider takes back fields of other
-        owners; unless it `deploys`, the engine only reads the state."""
-
-    def before_deploy(self, flows: Sequence[ResolvedFlow]) -> Sequence[str]:
-        """Do what these flows need beyond the deployment itself. Returns sentences about what was not done."""
-
-    def awaited_users(self) -> Sequence[PlannedObject]:
-        """Return the KafkaUsers that have to become Ready."""
+StackEnvironment: TypeAlias = "ClusterEnvironment | LocalStackEnvironment"
 
 
 def stack_environment(settings: StackSettings) -> StackEnvironment:
@@ -68,19 +37,25 @@ class ClusterEnvironment:
     """A real Kubernetes cluster; its stack file and the user's own Pulumi and kubeconfig determine everything."""
 
     settings: StackSettings
+    #: Whether only this machine has the stack: nobody else can deploy it, and it may be stopped.
     on_this_machine = False
+    #: A phrase that names the Kubernetes provider with which the stack is deployed.
     provider = "Pulumi's Kubernetes provider plugin"
+    #: How often the operator looks at each of its resources again.
     #: Source: Strimzi ClusterOperatorConfig, STRIMZI_FULL_RECONCILIATION_INTERVAL_MS.
     reconciliation_seconds = 120.0
 
     @property
     def validation_folder(self) -> Path:
+        """Return where the validation job's files go."""
         return local_folder() / "validation" / self.settings.stack
 
     def configured(self) -> StackSettings:
+        """Return the settings with every address, and the name of every secret, that the stack is deployed with."""
         return self.settings
 
     def kubernetes_access(self) -> KubernetesAccess:
+        """Return how to reach the stack's Kubernetes cluster. Raises CannotRunError if only Pulumi's engine can."""
         settings = self.settings
         inline = ("kubernetes:kubeconfig",) if "\n" in (settings.kubeconfig or "") else ()
         if unusable := (*settings.encrypted_access, *inline):
@@ -95,6 +70,8 @@ class ClusterEnvironment:
 
     @contextmanager
     def workspace(self, *, overwrite: bool = False, deploys: bool = True) -> Iterator[Workspace]:  # noqa: ARG002
+        """Yield where Pulumi's engine works on the stack. With `overwrite`, the provider takes back fields of other
+        owners; unless it `deploys`, the engine only reads the state."""
         project = find_project(self.settings.stacks)
         if project.stacks != self.settings.stacks.resolve():
             what = f"stack `{self.settings.stack}` is not one of this project"
@@ -104,8 +81,10 @@ class ClusterEnvironment:
         yield Workspace(project.folder, project.name, provider_variables(overwrite=overwrite))
 
     def before_deploy(self, flows: Sequence[ResolvedFlow]) -> Sequence[str]:  # noqa: ARG002
-        """Nothing: the owners of the Kafka clusters grant the ACLs."""
+        """Do what these flows need beyond the deployment itself. Returns sentences about what was not done."""
+        # The owners of the Kafka clusters grant the ACLs.
         return ()
 
     def awaited_users(self) -> Sequence[PlannedObject]:
+        """Return the KafkaUsers that have to become Ready."""
         return kafka_user_objects(self.settings.topology, self.settings.region)
