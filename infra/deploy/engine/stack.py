@@ -9,7 +9,6 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -91,26 +90,19 @@ def objects_in(state: State) -> frozenset[Reference]:
     """Return a state's Kubernetes objects, without those that wait for their deletion, and with pending creations."""
     present = [resource for resource in state.get("resources") or [] if not resource.get("delete")]
     objects = {reference(resource["inputs"]) for resource in present if resource["type"].startswith(KUBERNETES)}
-    return frozenset(objects | {creation.object for creation in pending_creates(state)})
+    return frozenset(objects.union(pending_creates(state)))
 
 
-@dataclass(frozen=True)
-class PendingCreate:
-    """A creation that began but was not recorded as finished, and its object."""
-
-    urn: str
-    object: Reference
-
-
-def pending_creates(state: State) -> tuple[PendingCreate, ...]:
-    """Return the Kubernetes objects whose creation is pending and that are not in the state."""
+def pending_creates(state: State) -> tuple[Reference, ...]:
+    """The Kubernetes objects whose creation began, was not recorded as finished, and that are not in the state."""
     known = {resource["urn"] for resource in state.get("resources") or []}
+    begun = [
+        operation["resource"] for operation in state.get("pending_operations") or [] if operation["type"] == "creating"
+    ]
     return tuple(
-        PendingCreate(operation["resource"]["urn"], reference(operation["resource"]["inputs"]))
-        for operation in state.get("pending_operations") or []
-        if operation["type"] == "creating"
-        and operation["resource"]["urn"] not in known
-        and operation["resource"]["type"].startswith(KUBERNETES)
+        reference(resource["inputs"])
+        for resource in begun
+        if resource["urn"] not in known and resource["type"].startswith(KUBERNETES)
     )
 
 
@@ -129,21 +121,19 @@ def forget_pending_creates(stack: automation.Stack, api: KubernetesApi, say: Say
     ):
         present = created(pending, api.get)
     stack.refresh(clear_pending_creates=True, on_output=say, on_error=say, suppress_outputs=True, show_secrets=False)
-    return tuple(creation.object for creation in present)
+    return tuple(present)
 
 
 def created(
-    pending: Sequence[PendingCreate],
+    pending: Sequence[Reference],
     get: Callable[[Reference], Object | None],
     outliving_seconds: float = _OUTLIVING_SECONDS,
-) -> list[PendingCreate]:
-    """Return the creations whose object exists, or appears before the killed deployment's provider must have ended."""
-    present: list[PendingCreate] = []
+) -> list[Reference]:
+    """Return the objects that exist, or appear before the killed deployment's provider must have ended."""
+    present: list[Reference] = []
 
     def look() -> None:
-        present.extend(
-            [creation for creation in pending if creation not in present and get(creation.object) is not None]
-        )
+        present.extend([target for target in pending if target not in present and get(target) is not None])
         if len(present) < len(pending):
             raise NotYetError(f"{len(present)} of {len(pending)} objects")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kafka_replication.infra.deploy.engine.stack import PendingCreate, created, pending_creates
+from kafka_replication.infra.deploy.engine.stack import created, pending_creates
 from kafka_replication.infra.kubernetes.api import Object, Reference
 from tests.infra.provider import undone_change
 from tests.repository import ROOT
@@ -27,10 +27,10 @@ def an_operation(
 
 def test_a_pending_creation_has_the_providers_id_for_its_object() -> None:
     (found,) = pending_creates({"pending_operations": [an_operation()]})
-    assert found == PendingCreate(CONNECT, Reference("kafka.strimzi.io/v1", "KafkaConnect", "mirror-orders", "orders"))
-    assert found.object.identifier == "mirror-orders/orders"
+    assert found == Reference("kafka.strimzi.io/v1", "KafkaConnect", "mirror-orders", "orders")
+    assert found.identifier == "mirror-orders/orders"
     (cluster_wide,) = pending_creates({"pending_operations": [an_operation(namespace=None)]})
-    assert cluster_wide.object.identifier == "orders"
+    assert cluster_wide.identifier == "orders"
 
 
 def test_other_operations_and_objects_in_the_state_are_not_pending_creations() -> None:
@@ -45,7 +45,7 @@ def test_an_object_that_the_provider_creates_after_its_engine_was_killed_is_foun
     answers: list[Object | None] = [None, {"kind": "KafkaConnect"}]
 
     def get(wanted: Reference) -> Object | None:
-        return answers.pop(0) if wanted == begun[0].object and answers else None
+        return answers.pop(0) if wanted == begun[0] and answers else None
 
     assert created(begun, get, outliving_seconds=0.3) == [begun[0]]
     assert created(begun, lambda _: {}, outliving_seconds=60) == list(begun)
