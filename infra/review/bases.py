@@ -133,12 +133,8 @@ def extract(commit: str, stacks: Path, folder: Path, prefix: str | None = None) 
     tree = f"{commit}:{'' if prefix == '.' else prefix}"
     # Git can archive a part of a tree only from the top of the work tree.
     top = Path(git(stacks, "rev-parse", "--show-toplevel").stdout.decode().rstrip("\n"))
-    archive = git(top, "archive", "--format=tar", tree)
-    if archive.returncode != 0:
-        what = f"git cannot read `{prefix}` of {commit[:10]}: {archive.stderr.decode().strip()}"
-        why = "The stack files of a ref come from `git archive`."
-        raise CannotRunError("git-failed", what, str(stacks), why, "fetch the missing commits.")
-    with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
+    archive = git_output(top, "archive", "--format=tar", tree)
+    with tarfile.open(fileobj=io.BytesIO(archive)) as files:
         files.extractall(folder, filter="data")
 
 
@@ -155,6 +151,21 @@ def git(stacks: Path, *arguments: str) -> "subprocess.CompletedProcess[bytes]":
         remedy = "keep them in one; without it, `replicate diff --against DIR` compares with a folder."
         raise CannotRunError("no-git-repository", what, str(stacks), why, remedy)
     return answer
+
+
+def git_output(folder: Path, *arguments: str) -> bytes:
+    """Return what git prints in a folder's repository. Raises CannotRunError if it fails."""
+    answer = git(folder, *arguments)
+    if answer.returncode != 0:
+        raise git_failure(folder, answer.stderr.decode(errors="replace").strip())
+    return answer.stdout
+
+
+def git_failure(folder: Path, reason: str) -> CannotRunError:
+    """Return the error for files that git cannot read."""
+    what, why = f"git cannot read the folder: {reason}", "It is compared with what it was at another commit."
+    remedy = "correct what git reports, or fetch the missing commits."
+    return CannotRunError("git-failed", what, str(folder), why, remedy)
 
 
 _RENDER_SECONDS = 300
@@ -193,16 +204,9 @@ def _needs_the_local_stack(stack: str, files: Base) -> bool:
 
 
 def _render(before: Path, stack: str, folder: Path, sources: Path) -> None:
+    program = "from kafka_replication.infra.commands.app import main; main()"
     subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            "from kafka_replication.infra.commands.app import main; main()",
-            "render",
-            stack,
-            "--out",
-            str(folder),
-        ],
+        [sys.executable, "-c", program, "render", stack, "--out", str(folder)],
         cwd=before,
         env={**os.environ, "PYTHONPATH": str(sources)},
         capture_output=True,
@@ -249,16 +253,6 @@ def read_topologies(stacks: Path) -> dict[str, str | None]:
 
 def changed_paths(since: str, root: Path) -> tuple[str, ...]:
     """Return paths that differ between a commit and the work tree, new files included, relative to and below `root`."""
-    changed: list[str] = []
-    for arguments in (
-        ("diff", "--name-only", "--no-renames", "--relative", "-z", since),
-        ("ls-files", "--others", "--exclude-standard", "-z"),
-    ):
-        answer = git(root, *arguments)
-        if answer.returncode != 0:
-            what = f"git cannot list what changed since {since[:10]}: {answer.stderr.decode().strip()}"
-            why = "The review covers only the stacks that a change touches."
-            remedy = "correct what git reports, or fetch the missing commits."
-            raise CannotRunError("git-failed", what, str(root), why, remedy)
-        changed += [path for path in answer.stdout.decode().split("\0") if path]
-    return tuple(sorted(set(changed)))
+    changed = git_output(root, "diff", "--name-only", "--no-renames", "--relative", "-z", since)
+    new = git_output(root, "ls-files", "--others", "--exclude-standard", "-z")
+    return tuple(sorted({path for path in (changed + new).decode().split("\0") if path}))

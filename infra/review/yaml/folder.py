@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from kafka_replication.components.contract.problems import CannotRunError
-from kafka_replication.infra.review.bases import git
+from kafka_replication.infra.review.bases import git_failure, git_output
 
 _READ = frozenset({".yaml", ".yml", ".json"})
 #: Files from which other tools generate objects.
@@ -46,7 +46,7 @@ def files_at(commit: str, folder: Path) -> Files:
     """Return the files that a commit has in a folder, which may no longer exist; none if it did not have the folder."""
     home = repository_of(folder)
     prefix = _inside(home, folder)
-    listed = _answer(home, "ls-tree", "-r", "-z", "--full-tree", commit, "--", *([prefix] if prefix else []))
+    listed = git_output(home, "ls-tree", "-r", "-z", "--full-tree", commit, "--", *([prefix] if prefix else []))
     entries: dict[str, tuple[str, str]] = {}
     modules: dict[str, bytes] = {}
     for entry in filter(None, listed.decode(errors="surrogateescape").split("\0")):
@@ -65,7 +65,7 @@ def files_now(folder: Path) -> Files:
     """Return the files of a folder in the working tree, without those that git ignores."""
     if not folder.is_dir():
         return Files({}, {})
-    listed = _answer(folder, "ls-files", "--cached", "--others", "--exclude-standard", "-z", "--", ".")
+    listed = git_output(folder, "ls-files", "--cached", "--others", "--exclude-standard", "-z", "--", ".")
     names = sorted({name for name in listed.decode(errors="surrogateescape").split("\0") if name and may_matter(name)})
     contents: dict[str, bytes] = {}
     links: set[str] = set()
@@ -81,7 +81,7 @@ def files_now(folder: Path) -> Files:
 
 def _modules_now(folder: Path) -> dict[str, bytes]:
     """Return the submodules of a folder, each with the commit that is staged."""
-    listed = _answer(folder, "ls-files", "--stage", "-z", "--", ".").decode(errors="surrogateescape")
+    listed = git_output(folder, "ls-files", "--stage", "-z", "--", ".").decode(errors="surrogateescape")
     entries = (entry.split("\t", 1) for entry in listed.split("\0") if entry.startswith(_SUBMODULE))
     return {name: head.split()[1].encode() for head, name in entries}
 
@@ -93,7 +93,7 @@ def _divided(contents: Mapping[str, bytes], links: set[str], modules: Mapping[st
 
 def _inside(home: Path, folder: Path) -> str:
     """Return the path of a folder in its repository; "" for the top."""
-    top = _answer(home, "rev-parse", "--show-prefix").decode(errors="surrogateescape").rstrip("\n")
+    top = git_output(home, "rev-parse", "--show-prefix").decode(errors="surrogateescape").rstrip("\n")
     inner = folder.relative_to(home).as_posix()
     return (PurePosixPath(top or ".") / inner).as_posix().removeprefix("./").removesuffix(".").rstrip("/")
 
@@ -113,20 +113,7 @@ def _blobs(home: Path, blobs: list[str]) -> Iterator[bytes]:
         end = text.find(b"\n", at)
         head = text[at:end].split()
         if end < 0 or len(head) != 3:
-            raise _failed(home, f"it does not have the file {blob[:10]}")
+            raise git_failure(home, f"it does not have the file {blob[:10]}")
         size = int(head[2])
         yield text[end + 1 : end + 1 + size]
         at = end + size + 2
-
-
-def _answer(home: Path, *arguments: str) -> bytes:
-    answer = git(home, *arguments)
-    if answer.returncode != 0:
-        raise _failed(home, answer.stderr.decode(errors="replace").strip())
-    return answer.stdout
-
-
-def _failed(home: Path, reason: str) -> CannotRunError:
-    what = f"git cannot read the folder: {reason}"
-    why = "A review compares the folder with the commit where the branch began."
-    return CannotRunError("git-failed", what, str(home), why, "correct what git reports, or fetch the missing commits.")
