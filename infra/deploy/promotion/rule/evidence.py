@@ -155,12 +155,9 @@ class StackCluster:
         self._api = api_client(settings, stack_environment(settings).kubernetes_access())
 
     def validation(self, flow: str, namespace: str) -> FlowProof | None:
-        """Return the newest published validation of a flow."""
-        name = config_map_name(flow)
-        data = self._config_map(name, namespace)
+        """The newest published validation of a flow."""
         again = f"delete it, then `replicate validate {self._settings.stack} --publish`."
-        where = self._where(f"configmap {namespace}/{name}")
-        return None if data is None else _read(data, proof_of, where, again)
+        return self._read(config_map_name(flow), namespace, proof_of, again)
 
     def last_change(self, namespace: str) -> SpecChange | None:
         """Return the latest change of the spec of any of our objects in a namespace; None if there is no object."""
@@ -181,11 +178,9 @@ class StackCluster:
                 return []
 
     def evidence(self, namespace: str) -> Evidence | None:
-        """Return the recorded evidence of the stack."""
-        name = evidence_name(self._settings.stack)
-        data = self._config_map(name, namespace)
+        """The recorded evidence of the stack."""
         again = f"delete it, then `replicate promote --to {self._settings.stack}`, which records it again."
-        return None if data is None else _read(data, read_evidence, self._where(f"configmap {namespace}/{name}"), again)
+        return self._read(evidence_name(self._settings.stack), namespace, read_evidence, again)
 
     def record(self, evidence: Evidence, namespace: str) -> None:
         """Write the evidence, replacing earlier evidence; creates the namespace if it is missing."""
@@ -201,6 +196,21 @@ class StackCluster:
                 self._api.create(item)
             else:
                 self._api.replace(item)
+
+    def _read(
+        self, name: str, namespace: str, reader: Callable[[Mapping[str, str]], Record], again: str
+    ) -> Record | None:
+        data = self._config_map(name, namespace)
+        try:
+            return None if data is None else reader(data)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise CannotRunError(
+                "record-unreadable",
+                f"the record cannot be read: {f'{error} is missing' if isinstance(error, KeyError) else error}",
+                self._where(f"configmap {namespace}/{name}"),
+                "Someone edited it, or another version of this project wrote it.",
+                again,
+            ) from error
 
     def _config_map(self, name: str, namespace: str) -> Mapping[str, str] | None:
         from kafka_replication.infra.kubernetes.api import Reference
@@ -244,19 +254,6 @@ def spec_change(item: "Object") -> SpecChange:
     if writer is None or not writer.since:
         return SpecChange(datetime.fromisoformat(item["metadata"]["creationTimestamp"]), "")
     return SpecChange(datetime.fromisoformat(writer.since), writer.manager)
-
-
-def _read(data: Mapping[str, str], reader: Callable[[Mapping[str, str]], Record], where: str, again: str) -> Record:
-    try:
-        return reader(data)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise CannotRunError(
-            "record-unreadable",
-            f"the record cannot be read: {f'{error} is missing' if isinstance(error, KeyError) else error}",
-            where,
-            "Someone edited it, or another version of this project wrote it.",
-            again,
-        ) from error
 
 
 @dataclass(frozen=True)
