@@ -5,12 +5,12 @@ needs.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from kafka_replication.components.checks import check_topology
 from kafka_replication.components.checks.clusters import check_addresses
 from kafka_replication.components.checks.replications import check_deployed
+from kafka_replication.components.contract.grouping import grouped
 from kafka_replication.components.contract.problems import CannotRunError, Problem, Severity, raise_errors, warning
 from kafka_replication.components.flows.expansion import expand
 from kafka_replication.components.flows.resolved import (
@@ -77,14 +77,10 @@ def _problems_left(error: FormError) -> Iterator[Problem]:
     left, settings = error.left, error.settings
     if left is None or settings is None:
         return
-    problems_left = [*_problems_of_topology(settings)]
-    problems_left += [
-        problem
-        for alone in left.alone
-        for problem in check_topology(alone)
-        if problem.where.startswith("replications.")
-    ]
-    yield from placed((problem for problem in problems_left if left.is_certain(problem.where)), settings.topology_file)
+    of_each = (problem for alone in left.alone for problem in check_topology(alone))
+    further = [problem for problem in of_each if problem.where.startswith("replications.")]
+    certain = (each for each in (*_problems_of_topology(settings), *further) if left.is_certain(each.where))
+    yield from placed(certain, settings.topology_file)
     file = stack_file(settings.stack, settings.stacks)
     if not any(path[0] == "clusters" for path in left.unknown):
         yield from placed(_check_stack(settings), file)
@@ -272,17 +268,15 @@ def check_configuration(settings: StackSettings) -> Iterator[Problem]:
 
 
 def _configuration_problems(settings: StackSettings, users: Iterable[PlannedObject]) -> Iterator[Problem]:
-    needed = list(_needed_by_flows(settings))
-    needed += [_Need(key, user.part, secret=True) for user in users for key in user.secret_values.values()]
-    for key in sorted({need.key for need in needed}):
-        readers = [need for need in needed if need.key == key]
-        secret = any(reader.secret for reader in readers)
+    of_users = ((key, (user.part, True)) for user in users for key in user.secret_values.values())
+    for key, readers in sorted(grouped([*_read_by_flows(settings), *of_users]).items()):
+        secret = any(is_secret for _, is_secret in readers)
         if secret and key in settings.values:
             why = "Anyone who reads the stack file could use the credential."
             remedy = f"run `pulumi config set --stack {settings.stack} --secret {PROJECT}:{key} VALUE`."
             yield Problem(f"config.{PROJECT}:{key}", "plain-text-secret", f"`{key}` is in plain text", why, remedy)
         elif key not in {*settings.values, *settings.secret_keys} and not (secret and settings.by_gitops):
-            aliases = ", ".join(f"`{alias}`" for alias in sorted({reader.alias for reader in readers}))
+            aliases = ", ".join(f"`{alias}`" for alias in sorted({alias for alias, _ in readers}))
             option = "--secret " if secret else ""
             what = f"configuration key `{key}` is not set for stack `{settings.stack}`"
             why = f"The topology reads {'a credential' if secret else 'the address'} of {aliases} from it."
@@ -290,25 +284,16 @@ def _configuration_problems(settings: StackSettings, users: Iterable[PlannedObje
             yield Problem(f"config.{PROJECT}:{key}", "missing-config", what, why, remedy)
 
 
-@dataclass(frozen=True)
-class _Need:
-    """A configuration key that a cluster reads, and whether it holds a credential."""
-
-    key: str
-    alias: str
-    secret: bool
-
-
-def _needed_by_flows(settings: StackSettings) -> Iterator[_Need]:
+def _read_by_flows(settings: StackSettings) -> Iterator[tuple[str, tuple[str, bool]]]:
+    """Yield each configuration key that a cluster reads, with its alias and whether the key holds a credential."""
     topology = settings.topology
     sides = {side for flow in _deployed(topology, settings.region) for side in (flow.source, flow.target)}
     for alias in sorted(sides):
         cluster = topology.clusters[alias]
         if isinstance(cluster.bootstrap_servers, ConfigValue):
-            yield _Need(cluster.bootstrap_servers.config, alias, secret=False)
+            yield cluster.bootstrap_servers.config, (alias, False)
         for secrets in (config_secrets, validation_config_secrets, keeper_config_secrets):
-            for value in secrets(cluster).values():
-                yield _Need(value.config, alias, secret=True)
+            yield from ((value.config, (alias, True)) for value in secrets(cluster).values())
 
 
 def _deployed(topology: Topology, region: str | None) -> Iterator[Flow]:

@@ -4,7 +4,7 @@ A line is shown only up to its first credential.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -144,16 +144,10 @@ def words_for(error: Exception, lines: Sequence[str]) -> Words:
     if not isinstance(error, yaml.MarkedYAMLError):
         return Words("a value cannot be read", f"The YAML parser says: {error}.", _QUOTES)
     problem = str(error.problem)
-    mark = error.problem_mark
-    if problem.startswith(_SEEN_LATE):
-        mark = error.context_mark
+    mark = error.context_mark if problem.startswith(_SEEN_LATE) else error.problem_mark
     if mark is None:
         return Words("the file is not YAML", f"The YAML parser says: {problem}.", "correct it there.")
-    if (indented := _strange_indentation(lines[: mark.line + 1])) is not None:
-        return indented
-    line = lines[mark.line] if mark.line < len(lines) else ""
-    what, why, remedy, number = _meaning(problem, error, line, mark, lines)
-    return Words(what, why, remedy, number, mark.column + 1 if number == mark.line + 1 else 1)
+    return _strange_indentation(lines[: mark.line + 1]) or _meaning(problem, error, mark, lines)
 
 
 def _strange_indentation(lines: Sequence[str]) -> Words | None:
@@ -165,36 +159,35 @@ def _strange_indentation(lines: Sequence[str]) -> Words | None:
     return None
 
 
-def _meaning(
-    problem: str, error: yaml.MarkedYAMLError, line: str, mark: Any, lines: Sequence[str]
-) -> tuple[str, str, str, int]:
-    """Return what, why, remedy and the line, counted from 1."""
-    here = mark.line + 1
+def _meaning(problem: str, error: yaml.MarkedYAMLError, mark: Any, lines: Sequence[str]) -> Words:
+    line = lines[mark.line] if mark.line < len(lines) else ""
+    here = mark.line + 1, mark.column + 1
     at, before = line[mark.column : mark.column + 1], line[: mark.column]
     if problem.startswith("found character that cannot start any token"):
         if at == "\t":
-            return *_MEANINGS["found a tab character"], here
+            return Words(*_MEANINGS["found a tab character"], *here)
         why = "Without quotation marks a value cannot begin with this character."
-        return f"a value begins with {'a backquote' if at == '`' else f'`{at}`'}", why, _QUOTES, here
+        return Words(f"a value begins with {'a backquote' if at == '`' else f'`{at}`'}", why, _QUOTES, *here)
     if "alphabetic or numeric character" in problem or problem.startswith("found undefined alias"):
-        return *_alias(problem, line[mark.column :], error), here
+        return Words(*_alias(problem, line[mark.column :], error), *here)
     if problem.startswith("mapping values are not allowed"):
         return _second_colon(before, here, lines)
     if problem.startswith("did not find expected key"):
         if before.strip():
             why = "A value in quotation marks ends at the second quotation mark."
-            return "text follows a value in quotation marks", why, "write `''` for a quotation mark inside it.", here
+            what, remedy = "text follows a value in quotation marks", "write `''` for a quotation mark inside it."
+            return Words(what, why, remedy, *here)
         what = "the indentation of this line does not match any line above"
-        return what, _INDENTATION, "indent it like the other keys of its mapping.", here
+        return Words(what, _INDENTATION, "indent it like the other keys of its mapping.", *here)
     if problem.startswith("found unhashable key") and "{{" in line:
-        return "a value begins with `{{`", "Nothing fills in a template here.", "write the value itself.", here
+        return Words("a value begins with `{{`", "Nothing fills in a template here.", "write the value itself.", *here)
     for begins, meaning in _MEANINGS.items():
         if problem.startswith(begins):
-            return *meaning, here
+            return Words(*meaning, *here)
     for sign, why, remedy in _FOUND:
         if sign in problem:
-            return problem, why, remedy, here
-    return "the file is not YAML", f"The YAML parser says: {problem}.", "correct it there.", here
+            return Words(problem, why, remedy, *here)
+    return Words("the file is not YAML", f"The YAML parser says: {problem}.", "correct it there.", *here)
 
 
 def _alias(problem: str, rest: str, error: yaml.MarkedYAMLError) -> tuple[str, str, str]:
@@ -208,14 +201,14 @@ def _alias(problem: str, rest: str, error: yaml.MarkedYAMLError) -> tuple[str, s
     return "there is a `*` without quotation marks", _ANCHOR, pattern
 
 
-def _second_colon(before: str, here: int, lines: Sequence[str]) -> tuple[str, str, str, int]:
+def _second_colon(before: str, here: tuple[int, int], lines: Sequence[str]) -> Words:
     if ": " in before:
-        return "a value contains `: `", "YAML reads that as the beginning of another value.", _QUOTES, here
-    above = next((index for index in range(here - 2, -1, -1) if lines[index].strip()), None)
-    if above is not None and not re.search(r":(\s|$)", lines[above]):
-        return "a line has no `: `", _FORM, "write the line as `key: value`.", above + 1
+        return Words("a value contains `: `", "YAML reads that as the beginning of another value.", _QUOTES, *here)
+    above = next((number for number in range(here[0] - 1, 0, -1) if lines[number - 1].strip()), None)
+    if above is not None and not re.search(r":(\s|$)", lines[above - 1]):
+        return Words("a line has no `: `", _FORM, "write the line as `key: value`.", above)
     what = "this line is indented further than the line above allows"
-    return what, _INDENTATION, "indent it like the other keys of its mapping.", here
+    return Words(what, _INDENTATION, "indent it like the other keys of its mapping.", *here)
 
 
 MERGE = "tag:yaml.org,2002:merge"
@@ -274,32 +267,26 @@ def placed(problems: Iterable[Problem], path: Path) -> Iterator[Problem]:
     """Yield the problems, each with its place in the file; places that are already known stay."""
     unplaced = list(problems)
     if unplaced:
-        file = _parsed(path)
+        place_of = _finder(path)
         for problem in unplaced:
-            yield problem if problem.place else replace(problem, place=_place(file, problem.where, problem.code))
+            yield problem if problem.place else replace(problem, place=place_of(problem.where, problem.code))
 
 
 def places_of(paths: Iterable[str], path: Path) -> Iterator[Place]:
     """Yield the places of dotted paths in a file, or of the nearest existing keys above them."""
-    file = _parsed(path)
-    yield from (_place(file, where) for where in paths)
+    yield from map(_finder(path), paths)
 
 
-@dataclass(frozen=True)
-class _File:
-    name: str
-    lines: list[str]
-    root: yaml.Node | None
-
-
-def _parsed(path: Path) -> _File:
+def _finder(path: Path) -> Callable[..., Place]:
+    """Return what finds the place of a dotted path in a file; with the code of a problem, also what not to show."""
     content = path.read_bytes()
-    return _File(shown(path), lines_of(content), yaml.compose(content, yaml.CSafeLoader))
+    lines, root = lines_of(content), yaml.compose(content, yaml.CSafeLoader)
 
+    def place_of(where: str, code: str = "") -> Place:
+        line, column, end = _position(root, where.partition(" (")[0])
+        return place(shown(path), lines, line, column, end if code in _HIDING else None)
 
-def _place(file: _File, where: str, code: str = "") -> Place:
-    line, column, end = _position(file.root, where.partition(" (")[0])
-    return place(file.name, file.lines, line, column, end if code in _HIDING else None)
+    return place_of
 
 
 def _position(root: yaml.Node | None, where: str) -> tuple[int, int, int]:
