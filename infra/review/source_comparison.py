@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
 from kafka_replication.components.changes.effect import Effect, Impact
 from kafka_replication.components.contract.grouping import grouped
@@ -66,9 +65,10 @@ def compare_with_sources(names: Iterable[str], stacks: Path, sources: Sequence[s
 
 
 def _compared(stack: str, current: Snapshot, label: str, given: ReadInput) -> Comparison:
-    sources = completed(given, current, label)
-    topologies, notes = imported_topologies(sources.read, None, "imported")
-    left_out = [note for note in notes if note.obj not in sources.added]
+    read, assumptions, lacking = completed(given, current, label)
+    topologies, notes = imported_topologies(read, None, "imported")
+    added_objects = {obj for part in lacking for obj in part.fields}
+    left_out = [note for note in notes if note.obj not in added_objects]
     running = [replication for topology in topologies for replication in topology.imported]
     pairs = {replication.name: _successor(replication, current) for replication in running}
     replaced = {name: deployment for name, deployment in pairs.items() if deployment is not None}
@@ -76,7 +76,7 @@ def _compared(stack: str, current: Snapshot, label: str, given: ReadInput) -> Co
     of_stack = [
         _with_unsaid(replication, replaced[replication.name]) for replication in running if replication.name in replaced
     ]
-    changes = changes_of_deployments(of_stack, replaced, sources.read.of("ConfigMap"))
+    changes = changes_of_deployments(of_stack, replaced, read.of("ConfigMap"))
     added = compare(stack, label, Snapshot(), Snapshot(new, by_gitops=current.by_gitops))
     staying = [replication for replication in running if replication.name not in replaced]
     effects = (
@@ -88,22 +88,22 @@ def _compared(stack: str, current: Snapshot, label: str, given: ReadInput) -> Co
         added,
         effects=tuple(sorted(effects, key=lambda effect: -effect.severity.rank)),
         objects=(*added.objects, *(found for change in changes for found in _objects(change, replaced[change.name]))),
-        unjudged=(*_unjudged(changes, of_stack), *sources.unjudged),
-        not_asked=" ".join((_NOT_COMPARED, *sources.notes, *_left_alone(staying, left_out), *_unknown(staying))),
+        unjudged=(*_unjudged(changes, of_stack), *lacking),
+        not_asked=" ".join((_NOT_COMPARED, *assumptions, *_left_alone(staying, left_out), *_unknown(staying))),
     )
 
 
 def _beside(staying: Sequence[Imported], new: Iterable[Deployment]) -> Iterator[Effect]:
-    """Yield an effect for each new flow that shares a topic with something that keeps running."""
-    running = [(replication, flow) for replication in staying for flow in _flows(replication)]
+    """Yield an effect for each new flow of which something that keeps running replicates a topic as well."""
+    running = [(_label(replication), *flow) for replication in staying for flow in _flows(replication)]
     for flow in (flow for deployment in new for flow in deployment.flows):
-        sides = [_servers(cluster) for cluster in (flow.source, flow.target)]
         selection = topic_selection(flow.settings, flow.expanded.kafka)
         same = dict.fromkeys(
-            _label(replication)
-            for replication, other in running
-            if all(side & _servers(cluster) for side, cluster in zip(sides, (other.source, other.target), strict=True))
-            and not isinstance(overlap_of_selections(selection, other.selection), Disjoint)
+            label
+            for label, source, target, other in running
+            if source & _servers(flow.source)
+            and target & _servers(flow.target)
+            and not isinstance(overlap_of_selections(selection, other), Disjoint)
         )
         if same:
             what = (
@@ -113,42 +113,30 @@ def _beside(staying: Sequence[Imported], new: Iterable[Deployment]) -> Iterator[
             yield Effect(Impact.DATA, "runs-beside", flow.name, flow.expanded.where("topics"), what)
 
 
-class _Flow(NamedTuple):
-    source: Cluster
-    target: Cluster
-    selection: Selection
-
-
-def _flows(running: Imported) -> list[_Flow]:
-    """Return the flows of what was read; none if it has mistakes, which an import names."""
+def _flows(running: Imported) -> list[tuple[set[str], set[str], Selection]]:
+    """Return the servers and topics of each flow of what was read; none if it has mistakes, which an import names."""
+    replications = {running.name: running.replication}
+    document = {"strimzi": running.strimzi, "clusters": running.clusters, "replications": replications}
     try:
-        topology = parse_topology(
-            {
-                "strimzi": running.strimzi,
-                "clusters": running.clusters,
-                "replications": {running.name: running.replication},
-            }
-        )
+        topology = parse_topology(document)
     except ReplicationError:
         return []
+    clusters = topology.clusters
+    ends = ((flow, flow.settings.source, flow.settings.target) for flow in expand(topology))
     return [
-        _Flow(
-            topology.clusters[flow.settings.source],
-            topology.clusters[flow.settings.target],
-            topic_selection(flow.settings, flow.kafka),
-        )
-        for flow in expand(topology)
-        if {flow.settings.source, flow.settings.target} <= topology.clusters.keys()
+        (_servers(clusters[source]), _servers(clusters[target]), topic_selection(flow.settings, flow.kafka))
+        for flow, source, target in ends
+        if {source, target} <= clusters.keys()
     ]
 
 
 def _unknown(staying: Sequence[Imported]) -> Iterator[str]:
     """Say of what keeps running nobody can tell whether it replicates a topic of the stack."""
-    unknown = []
-    for replication in staying:
-        flows = _flows(replication)
-        if not flows or any(not _servers(cluster) for flow in flows for cluster in (flow.source, flow.target)):
-            unknown.append(_label(replication))
+    unknown = [
+        _label(replication)
+        for replication in staying
+        if not (flows := _flows(replication)) or not all(source and target for source, target, _ in flows)
+    ]
     if unknown:
         yield f"Whether a record is then written twice is unknown for {', '.join(dict.fromkeys(unknown))}."
 

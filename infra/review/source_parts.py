@@ -1,7 +1,7 @@
 """Completes sources that are only a part of what a stack replaces: without namespaces, workers or some connectors."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kafka_replication.components.properties.values import value_text
 from kafka_replication.components.render.planned_objects import Manifest
@@ -17,23 +17,9 @@ _OTHER_GROUP = "If their worker group is another, every record is copied again."
 _WORKERS = frozenset({"KafkaConnect", "KafkaMirrorMaker2"})
 
 
-@dataclass(frozen=True)
-class CompletedSources:
-    """Sources as one stack completes them, with `notes` on that. `unjudged` names the objects that were added."""
-
-    read: ReadInput
-    notes: tuple[str, ...]
-    unjudged: tuple[Unjudged, ...]
-
-    @property
-    def added(self) -> frozenset[str]:
-        """Return the labels of the objects that come from the stack."""
-        return frozenset(label for part in self.unjudged for label in part.fields)
-
-
-def completed(read: ReadInput, current: Snapshot, source: str) -> CompletedSources:
+def completed(read: ReadInput, current: Snapshot, source: str) -> tuple[ReadInput, list[str], list[Unjudged]]:
     """Return the input with the stack's namespaces for what names none, and with the stack's own objects where only
-    the connectors of a deployment were read."""
+    the connectors of a deployment were read; notes on that, and the objects that were added, as `fields`."""
     namespaces = {flow.namespace for deployment in current.deployments.values() for flow in deployment.flows}
     namespace = namespaces.pop() if len(namespaces) == 1 else "default"
     whole = ReadInput(
@@ -57,14 +43,12 @@ def completed(read: ReadInput, current: Snapshot, source: str) -> CompletedSourc
     }
     whole.objects += [one for ones in added.values() for one in ones]
     lacking = {name: tuple(one.label for one in ones if one.kind != "ConfigMap") for name, ones in added.items()}
+    unjudged = [Unjudged(source, name, labels, f"{_LACKING}.") for name, labels in lacking.items() if labels]
     notes = [f"These have no `metadata.namespace`, so the stack's is assumed: {', '.join(assumed)}."] if assumed else []
-    if all_lacking := [label for labels in lacking.values() for label in labels]:
-        notes.append(f"{_LACKING}: {', '.join(all_lacking)}. {_OTHER_GROUP}")
-    return CompletedSources(
-        whole,
-        tuple(notes),
-        tuple(Unjudged(source, name, labels, f"{_LACKING}.") for name, labels in lacking.items() if labels),
-    )
+    if unjudged:
+        all_lacking = ", ".join(label for part in unjudged for label in part.fields)
+        notes.append(f"{_LACKING}: {all_lacking}. {_OTHER_GROUP}")
+    return whole, notes, unjudged
 
 
 def _lacking(name: str, current: Snapshot, whole: ReadInput) -> Iterator[Manifest]:
