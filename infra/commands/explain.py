@@ -14,7 +14,7 @@ from kafka_replication.infra.commands.completion import complete_flow, complete_
 from kafka_replication.infra.commands.console import out
 from kafka_replication.infra.commands.options import Json, PerhapsInProject
 from kafka_replication.infra.review import explain as explanations
-from kafka_replication.infra.review.explain import described, known_codes, print_explanation, print_property
+from kafka_replication.infra.review.explain import described_codes, print_explanation, print_property
 from kafka_replication.infra.stack.project import find_project
 from kafka_replication.infra.stack.settings import read_settings, stack_names
 
@@ -65,10 +65,10 @@ def explain(
 
 
 def _explain_code(code: str, as_json: bool) -> None:
-    code = next((known for known in known_codes() if known.casefold() == code.casefold()), code)
-    text = described(code)
+    code = next((known for known in described_codes() if known.casefold() == code.casefold()), code)
+    text = described_codes().get(code)
     if text is None:
-        near = nearest(code, known_codes())
+        near = nearest(code, described_codes())
         raise CannotRunError(
             "unknown-code",
             f"no mistake, error or alert is called `{code}`",

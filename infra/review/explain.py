@@ -120,12 +120,10 @@ def explanation(settings: StackSettings, flow: str, name: str | None = None, *, 
     known = flow_named(flow, resolve_flows(settings.topology, settings.region, addresses), settings.stack)
     version = known.expanded.kafka
     readers = tuple(_readers(known, version, defaults=defaults or name is not None))
-    if name is not None:
-        chosen = tuple(_only(readers, name))
-        if not chosen:
-            raise _unknown_property(readers, flow, name)
-        readers = chosen
-    return Explanation(settings.stack, flow, version, readers)
+    chosen = readers if name is None else tuple(_only(readers, name))
+    if name is not None and not chosen:
+        raise _unknown_property(readers, flow, name)
+    return Explanation(settings.stack, flow, version, chosen)
 
 
 def _readers(flow: ResolvedFlow, version: str, *, defaults: bool) -> Iterator[Reader]:
@@ -296,7 +294,7 @@ def print_property(explained: Explanation, console: Console) -> None:
                 continue
             _print_line(reader, entry, entry.effective, console)
             for setting in reversed(entry.settings[:-1]):
-                _print_line(reader, entry, setting, console, note=" overrides")
+                _print_line(reader, entry, setting, console, verb=" overrides ")
             print_fact(console, f"{_title(reader)}: {escape(entry.name)}: {_definition_text(entry)}")
 
 
@@ -317,10 +315,9 @@ def _table(reader: Reader) -> Table:
 
 
 def _print_line(
-    reader: Reader, explained: Explained, setting: EffectiveSetting, console: Console, note: str = ""
+    reader: Reader, explained: Explained, setting: EffectiveSetting, console: Console, verb: str = " = "
 ) -> None:
     key, value, by, why = _row(explained.name, explained.name, setting)
-    verb = f"{note} " if note else " = "
     print_fact(console, f"{_title(reader)}: {key}{verb}{value} ({by}: {why})")
 
 
@@ -333,9 +330,8 @@ def _title(reader: Reader) -> str:
 def _definition_text(explained: Explained) -> str:
     if explained.definition is None:
         return "Kafka does not define it."
-    default = (
-        "no default" if explained.definition.default is None else f"default {explained.definition.default or '(empty)'}"
-    )
+    given = explained.definition.default
+    default = "no default" if given is None else f"default {given or '(empty)'}"
     return escape(f"{explained.definition.type.value}, {default}. {explained.definition.documentation}")
 
 
@@ -347,18 +343,9 @@ def _row(name: str, key: str, setting: EffectiveSetting) -> tuple[str, str, str,
 _PAGES = [Path(__file__).resolve().parent.parent / name for name in ("PROBLEMS.md", "operate/ALERTS.md")]
 
 
-def described(code: str) -> str | None:
-    """Return what the pages say about a code or an alert, as Markdown; None if they say nothing."""
-    return _sections().get(code)
-
-
-def known_codes() -> list[str]:
-    """Return every code and then every alert, in the order of their pages."""
-    return list(_sections())
-
-
 @cache
-def _sections() -> dict[str, str]:
+def described_codes() -> Mapping[str, str]:
+    """Return what the pages say about each code and each alert, as Markdown, in the order of the pages."""
     found: dict[str, str] = {}
     for page in _PAGES:
         parts = re.split(r"^### (.+)\n", re.sub(r"\n<!-- .* -->\n", "", page.read_text()), flags=re.MULTILINE)[1:]

@@ -9,26 +9,25 @@ from typer.testing import CliRunner
 
 from kafka_replication.components.contract.problems import CannotRunError
 from kafka_replication.infra.commands.app import app
-from kafka_replication.infra.review.explain import described, known_codes
+from kafka_replication.infra.review.explain import described_codes
 from tests.infra.test_bad_input import FILES, PROMOTION_FILES
 from tests.reference import alerts
 
 #: What PySpark or Spark's JVM said is in them; tests meet them in processes of their own only.
 _ONLY_FROM_THE_JVM = {"spark-not-started", "spark-refused"}
-_ALERTS = {name for name in known_codes() if name.startswith("Mirror")}
+_ALERTS = {name for name in described_codes() if name.startswith("Mirror")}
 
 
 def test_the_catalogue_has_every_code_once() -> None:
-    codes = known_codes()
+    codes = described_codes()
     assert {file.stem for file in [*FILES, *PROMOTION_FILES]} < set(codes)
     assert {"unknown-stack", "kubernetes-unreachable", "spark-lost", "invalid-offset", "label-of-a-tool"} < set(codes)
     assert {"not-applied", "not-plain", "bad-region"} < set(codes), "problems that no file of tests/bad_input has"
     assert alerts().keys() == _ALERTS
-    assert len(codes) == len(set(codes))
 
 
 def test_a_code_has_its_meaning_an_example_and_the_remedy() -> None:
-    assert described("equal-aliases") == (
+    assert described_codes()["equal-aliases"] == (
         "Error. A flow from a cluster to the same cluster.\n\n"
         "```yaml\n"
         "orders: {kind: flow, source: useast, target: useast, topics: [orders], groups: ['checkout-.*']}\n"
@@ -42,17 +41,15 @@ def test_a_code_has_its_meaning_an_example_and_the_remedy() -> None:
 
 
 def test_a_code_of_topologies_and_plans_is_shown_first_in_a_topology() -> None:
-    text = described("unknown-key")
-    assert text is not None
+    text = described_codes()["unknown-key"]
     topology, _, plan = text.partition("In a promotion plan: Error. ")
     assert "at replications.orders.offsetSync." in topology
     assert "at environments.0.waves.0.soakMinuts." in plan
 
 
-@pytest.mark.parametrize("code", known_codes())
+@pytest.mark.parametrize("code", described_codes())
 def test_the_description_of_a_code_has_its_message_and_no_other_section(code: str) -> None:
-    text = described(code)
-    assert text is not None
+    text = described_codes()[code]
     assert ("Next: `replicate " if code in _ALERTS else f"{code}: ") in text
     assert "<!--" not in text
     assert "\n# Alerts" not in text
@@ -60,11 +57,10 @@ def test_the_description_of_a_code_has_its_message_and_no_other_section(code: st
     assert "\n### " not in text
 
 
-@pytest.mark.parametrize("code", sorted(set(known_codes()) - _ALERTS - _ONLY_FROM_THE_JVM))
+@pytest.mark.parametrize("code", sorted(set(described_codes()) - _ALERTS - _ONLY_FROM_THE_JVM))
 def test_a_message_says_what_happened_why_and_what_to_do(code: str) -> None:
     """`…` alone would tell nothing to whoever looks up a code."""
-    text = described(code)
-    assert text is not None
+    text = described_codes()[code]
     for message in re.findall(rf"```text\n{code}: (.*?)\n```", text, re.DOTALL):
         said, _, remedy = " ".join(message.split()).partition(" Remedy: ")
         what, where, rest = said.partition(", at ")
@@ -75,7 +71,7 @@ def test_a_message_says_what_happened_why_and_what_to_do(code: str) -> None:
 def test_explain_prints_the_description_of_a_code() -> None:
     answer = CliRunner().invoke(app, ["explain", "equal-aliases"])
     assert answer.exit_code == 0, answer.output
-    assert answer.output.strip() == described("equal-aliases")
+    assert answer.output.strip() == described_codes()["equal-aliases"]
 
 
 def test_explain_prints_what_an_alert_means_and_the_next_command() -> None:
@@ -89,14 +85,14 @@ def test_explain_prints_what_an_alert_means_and_the_next_command() -> None:
 
 def test_explain_takes_any_case_and_answers_in_json() -> None:
     answer = CliRunner().invoke(app, ["explain", "mirrortopicmissing", "--json"])
-    assert json.loads(answer.output) == {"code": "MirrorTopicMissing", "text": described("MirrorTopicMissing")}
+    assert json.loads(answer.output) == {"code": "MirrorTopicMissing", "text": described_codes()["MirrorTopicMissing"]}
 
 
 def test_explain_needs_a_project_for_a_flow_but_not_for_a_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A reviewer of a folder of YAML files sees codes but has no project."""
     monkeypatch.chdir(tmp_path)
     answer = CliRunner().invoke(app, ["explain", "equal-aliases"])
-    assert answer.output.strip() == described("equal-aliases")
+    assert answer.output.strip() == described_codes()["equal-aliases"]
     answer = CliRunner().invoke(app, ["explain", "prod", "orders"])
     assert isinstance(answer.exception, CannotRunError)
     assert answer.exception.code == "no-project"
