@@ -234,11 +234,9 @@ def _incomplete(stack: str, deployment: str, objects: Objects, unknown: list[Man
 
 def by_flow(flows: Mapping[str, str], config_maps: Iterable[Manifest]) -> dict[str, Manifest]:
     """Return published ConfigMaps by flow; `flows` maps each flow's name to its namespace."""
-    by_place = {
-        (config_map["metadata"]["namespace"], config_map["metadata"]["name"]): config_map for config_map in config_maps
-    }
-    named = {flow: by_place.get((namespace, config_map_name(flow))) for flow, namespace in flows.items()}
-    return {flow: body for flow, body in named.items() if body is not None}
+    by_place = {identity(body)[1:]: body for body in config_maps}
+    places = {flow: (namespace, config_map_name(flow)) for flow, namespace in flows.items()}
+    return {flow: by_place[place] for flow, place in places.items() if place in by_place}
 
 
 def validated(digests: Mapping[str, str], published: Mapping[str, Manifest]) -> dict[str, str]:
@@ -282,19 +280,14 @@ def _not_passed(stack: str, flow: str, where: str, verdict: PublishedVerdict) ->
     """Return the drift of a flow that runs as declared but whose newest validation did not pass."""
     failed = verdict.verdict is Verdict.FAIL
     codes = []
-    for check in verdict.checks:
-        if check.verdict is verdict.verdict:
-            named = dict.fromkeys(
-                finding.code for finding in check.findings if finding.severity == verdict.verdict.value
-            )
-            codes.append(f"{check.name} ({', '.join(named)})")
+    for check in (each for each in verdict.checks if each.verdict is verdict.verdict):
+        named = dict.fromkeys(finding.code for finding in check.findings if finding.severity == check.verdict.value)
+        codes.append(f"{check.name} ({', '.join(named)})")
     outcome = "failed" if failed else "could not check everything" if codes else "could not run"
     what = f"the newest published validation {outcome}{': ' if codes else ''}{'; '.join(codes)}"
     remedy = f"`replicate validate {stack} --flow {flow} --publish` says what to do, and replaces this verdict."
-    code = "validation-failed" if failed else "validation-unproven"
-    return Drift(
-        Impact.DATA if failed else Impact.NONE, code, flow, where, what, "the validation job", verdict.time, remedy
-    )
+    severity, code = (Impact.DATA, "validation-failed") if failed else (Impact.NONE, "validation-unproven")
+    return Drift(severity, code, flow, where, what, "the validation job", verdict.time, remedy)
 
 
 CODE = "replication-not-deleted"
@@ -311,14 +304,12 @@ class Territory:
 def territory(settings: StackSettings, values: Mapping[str, str]) -> Territory:
     """Return the territory of a stack; `values` are those of its configuration, which may hold addresses."""
     topology, region = settings.topology, settings.region
-    flows = [
-        flow for flow in expand(topology) if region is None or topology.clusters[flow.settings.target].region == region
-    ]
+    targets = {alias: cluster for alias, cluster in topology.clusters.items() if region in (None, cluster.region)}
     addresses = [
         values.get(given.config, "") if isinstance(given := cluster.bootstrap_servers, ConfigValue) else given
-        for cluster in topology.clusters.values()
-        if region is None or cluster.region == region
+        for cluster in targets.values()
     ]
+    flows = [flow for flow in expand(topology) if flow.settings.target in targets]
     names = {name for flow in flows for name in (flow.name, flow.replication)}
     return Territory(frozenset(names), frozenset(server for address in addresses for server in _servers(address)))
 

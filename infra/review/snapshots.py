@@ -11,10 +11,9 @@ import yaml
 from kafka_replication.components.changes.deployment_state import DeploymentState, deployment_state
 from kafka_replication.components.contract.problems import CannotRunError, ReplicationError
 from kafka_replication.components.flows.expansion import ExpandedFlow
-from kafka_replication.components.flows.resolved import resolve_flows
+from kafka_replication.components.flows.resolved import config_keys, resolve_flows
 from kafka_replication.components.render.deployments import Deployment, deployments
 from kafka_replication.components.render.planned_objects import Manifest, PlannedObject, manifest, needed_keys
-from kafka_replication.components.topology.clusters import ConfigValue
 from kafka_replication.infra.review.bases import Base
 from kafka_replication.infra.review.render import stack_objects
 from kafka_replication.infra.stack.environment import stack_environment
@@ -114,11 +113,7 @@ def earlier_snapshot(stack: str, base: Base) -> Snapshot:
 
 def _of_settings(settings: StackSettings, known: Mapping[str, str]) -> Snapshot:
     """Return objects of settings; addresses that only a running stack's configuration has stay placeholders."""
-    unknown = {
-        value.config: f"(configuration key {value.config})"
-        for cluster in settings.topology.clusters.values()
-        if isinstance(value := cluster.bootstrap_servers, ConfigValue)
-    }
+    unknown = {key: f"(configuration key {key})" for key in config_keys(settings.topology)}
     flows = resolve_flows(settings.topology, settings.region, {**unknown, **settings.values, **known})
     return Snapshot(
         {deployment.name: deployment for deployment in deployments(flows)},

@@ -10,14 +10,14 @@ from kafka_replication.components.changes.deployment_state import DeployedConnec
 from kafka_replication.components.changes.effect import Effect, Impact
 from kafka_replication.components.checks.properties import WITHOUT_EFFECT, refused_properties
 from kafka_replication.components.flows.naming import MIRRORED, STORAGE_TOPICS
-from kafka_replication.components.flows.resolved import ResolvedFlow, resolve_flows
+from kafka_replication.components.flows.resolved import ResolvedFlow, config_keys, resolve_flows
 from kafka_replication.components.kafka.replication_policy import HEARTBEATS_TOPIC, SIDES
 from kafka_replication.components.properties.definitions import Owner
 from kafka_replication.components.properties.keys import OtherOwner, Unknown, WithoutEffect, connector_key_meaning
 from kafka_replication.components.render.deployments import Deployment, deployments
 from kafka_replication.components.render.kafka_connect import EXACTLY_ONCE_SUPPORT
 from kafka_replication.components.render.planned_objects import Manifest
-from kafka_replication.components.topology.clusters import ConfigValue, is_subdomain
+from kafka_replication.components.topology.clusters import is_subdomain
 from kafka_replication.components.topology.parsing import parse_topology
 from kafka_replication.infra.onboard.importing.effective import effective_state, objects_of
 from kafka_replication.infra.onboard.importing.flows import Imported
@@ -102,12 +102,11 @@ def changes_of_import(imported: Imported, deployment: Deployment, placeholders: 
     before = effective_state(imported.name, theirs, placeholders, kafka, _by_source(deployment))
     after = _after(imported.name, deployment, replace(placeholders, providers=OURS))
     before, after = (_as_read(state, kafka) for state in (before, after))
-    workers, differences = imported.read[0], _changed_settings(before, after)
+    workers, differences, same = imported.read[0], _changed_settings(before, after), before
     if isinstance(workers, ReadProperties):
         # They have no fields for the login, which they take from the properties of the target.
         differences = (each for each in differences if each.key not in ("tls", "authentication"))
-    new_workers = isinstance(workers, ReadProperties) and not workers.keeps_group
-    same = _excluding_new_topics(before, after) if new_workers else before
+        same = before if workers.keeps_group else _excluding_new_topics(before, after)
     effects = all_effects([same], [after], _topology_path([deployment]))
     return ImportChanges(imported.name, effects, tuple(sorted(differences, key=str)))
 
@@ -159,12 +158,11 @@ def _topology_path(deployments: Sequence[Deployment]) -> Callable[[str, str], st
 def _changed_settings(before: DeploymentState, after: DeploymentState) -> Iterator[ChangedSetting]:
     # A connector whose name no object can have is compared with the one that replaces it.
     successors = {(connector.role, connector.part): connector.name for connector in after.connectors}
-    old = {
-        connector.name
-        if is_connector(connector.name)
-        else successors.get((connector.role, connector.part), connector.name): connector
-        for connector in before.connectors
-    }
+
+    def successor(former: DeployedConnector) -> str:
+        return former.name if is_connector(former.name) else successors.get((former.role, former.part), former.name)
+
+    old = {successor(connector): connector for connector in before.connectors}
     new = {connector.name: connector for connector in after.connectors}
     for name in sorted({*old, *new}):
         sides = old.get(name), new.get(name)
@@ -325,11 +323,7 @@ def heartbeat_warning(flows: Iterable[str]) -> str:
 def changes_of_imports(imported: ImportedTopology, config_maps: Sequence[ReadObject]) -> list[ImportChanges]:
     """Return the proof of each replication. Raises ReplicationError if the topology cannot be rendered."""
     topology = parse_topology(imported.document)
-    unknown = {
-        cluster.bootstrap_servers.config: f"(configuration key {cluster.bootstrap_servers.config})"
-        for cluster in topology.clusters.values()
-        if isinstance(cluster.bootstrap_servers, ConfigValue)
-    }
+    unknown = {key: f"(configuration key {key})" for key in config_keys(topology)}
     rendered = {deployment.name: deployment for deployment in deployments(resolve_flows(topology, None, unknown))}
     return changes_of_deployments(imported.imported, rendered, config_maps)
 
