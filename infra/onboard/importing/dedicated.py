@@ -36,11 +36,6 @@ def imported_dedicated(given: PropertiesFile, names: Mapping[Pair, str], kafka: 
     yield from _Dedicated(given, config_of(given, kafka), kafka).parts(names)
 
 
-def flows_of(given: PropertiesFile, kafka: str) -> list[Pair]:
-    """Return the pairs of a file that replicate records."""
-    return config_of(given, kafka).flows
-
-
 def config_of(given: PropertiesFile, kafka: str) -> DedicatedConfig:
     """Return a file as a given version of MirrorMaker reads it."""
     known = {name for role in CONNECTORS for name in definitions(kafka, role)}
@@ -123,7 +118,7 @@ class _Dedicated:
         location = settings.get("offset-syncs.topic.location", Setting("source")).value
         reached = {
             prefix
-            for client in clients(Owner(role), location if location in ("source", "target") else "source")
+            for client in clients(Owner(role), location if location in SIDES else "source")
             for prefix in client.prefixes
         }
         properties = {}
@@ -249,7 +244,7 @@ class _Dedicated:
         flows = [
             f"{pair}.{side_property(side, key.removeprefix(f'{alias}.'))}"
             for pair in self.config.flows
-            for side, alias in zip(("source", "target"), pair, strict=True)
+            for side, alias in zip(SIDES, pair, strict=True)
             if key.startswith(f"{alias}.")
         ]
         if overriding := [f"`{preferred}`" for preferred in flows if preferred in self.given.properties]:

@@ -64,7 +64,7 @@ def flow_of(
     name: str, connect: ReadObject, by_role: Mapping[ConnectorRole, ReadObject], config_maps: ConfigMaps, kafka: str
 ) -> Imported:
     """Return the flow of a KafkaConnect with one source connector and at most one connector of each other role."""
-    made = Imported(name, connect.api, {}, {}, [connect, *by_role.values()])
+    made = Imported(name, connect.api, {}, {}, [connect, *by_role.values()], wanted=connect.name)
     of_connect = Notes(connect, made.left_out)
     notes = {role: Notes(read, made.left_out, "spec") for role, read in by_role.items()}
     by_operator = not isinstance(by_role["source"], ReadProperties)

@@ -54,10 +54,8 @@ class Logins:
             cluster |= {"authentication": login} if login else {}
         return cluster
 
-    def of_properties(self, given: Mapping[str, str], path: str = "") -> dict[str, Any]:
-        """Return client properties, which `path` holds without their prefix, in the form of a topology."""
-        if path:
-            return replace(self, notes=self.notes.below(path)).of_properties(given)
+    def of_properties(self, given: Mapping[str, str]) -> dict[str, Any]:
+        """Return client properties without their prefix in the form of a topology."""
         left = dict(given)
         cluster: dict[str, Any] = {"bootstrapServers": self._address(left.pop("bootstrap.servers", ""))}
         protocol = left.pop("security.protocol", "PLAINTEXT")
@@ -83,8 +81,8 @@ class Logins:
                 remedy = "remove it, or replace `authentication` by one of `type: custom` that has every property."
                 self.notes(f"config.{key}", "connection-property", why, remedy)
             return cluster
-        read = self.of_properties(derived | dict(properties), "config")
-        return read | cluster
+        of_config = replace(self, notes=self.notes.below("config"))
+        return of_config.of_properties(derived | dict(properties)) | cluster
 
     def credential(self, text: str, what: str) -> dict[str, str]:
         """Return a reference to a credential: the Secret that a placeholder names, or a new key of the stack."""

@@ -15,6 +15,7 @@ from kafka_replication.infra.onboard.importing.left_out import LeftOut
 from kafka_replication.infra.onboard.importing.logins import Logins, operator_properties
 from kafka_replication.infra.onboard.importing.reading import Notes, ReadObject
 from kafka_replication.infra.onboard.importing.settings import flow_keys, keys_of
+from kafka_replication.infra.onboard.importing.strimzi_fields import CLUSTER, MIRROR
 from kafka_replication.infra.onboard.importing.values import Placeholders
 from kafka_replication.infra.onboard.importing.workers import CONVERTERS, connect_of, connector_keys
 
@@ -31,8 +32,6 @@ _SELECTIONS: Mapping[str, tuple[str, tuple[ConnectorRole, ...]]] = {
     "groupsExcludePattern": ("groups.exclude", ("checkpoint",)),
 }
 _OF_EACH_SOURCE = frozenset({"topics", "topicsExclude", "groups", "groupsExclude", "transforms", "connectors"})
-_CLUSTER_FIELDS = {"alias", "bootstrapServers", "tls", "authentication", "config", "groupId"}
-_CLUSTER_FIELDS |= {"configStorageTopic", "offsetStorageTopic", "statusStorageTopic"}
 #: Properties that only workers read.
 _OF_WORKERS = ("config.storage.", "offset.storage.", "status.storage.", "group.id", "offset.flush.")
 
@@ -97,7 +96,7 @@ def imported_mirror_maker2(name: str, read: ReadObject, kafka: str) -> Imported 
     if isinstance(normal, LeftOut):
         return normal
     target, mirrors = normal
-    made = Imported(name, read.api, {}, {}, [read])
+    made = Imported(name, read.api, {}, {}, [read], wanted=read.name)
     notes = Notes(read, made.left_out, "spec")
     alias = str(target.get("alias"))
     config = dict(target.get("config") or {})
@@ -179,7 +178,7 @@ def _cluster(
     given: Part, connector: Part, side: Side, placeholders: Placeholders, notes: Notes, made: Imported
 ) -> dict[str, Any]:
     """Return a cluster with the login that its fields, its `config` or that of a source connector have."""
-    for key in sorted(given.keys() - _CLUSTER_FIELDS):
+    for key in sorted(given.keys() - CLUSTER.keys()):
         notes(key, "field-not-known", "The topology has no such key.", "remove it.")
     login = _login(given, connector, side, placeholders)
     return Logins(str(given.get("alias")), notes, made.needed, placeholders.text).of_both(given, login)
@@ -211,18 +210,15 @@ def _mirror(mirror: Part, source: Part, workers: Part, kafka: str, notes: Notes,
         why = "It is a property of workers, and the workers belong to the target."
         of_source(f"config.{key}", "without-effect", why, "remove it.")
     _leave_passed_on(own, mirror, source, kafka, of_source)
-    known = {"source", "sourceCluster", "targetCluster", *_SELECTIONS, *(f"{role}Connector" for role in TASKS)}
-    for key in sorted(mirror.keys() - known):
-        near = f"{key}Pattern" if f"{key}Pattern" in _SELECTIONS else nearest(key, known - mirror.keys())
-        why = "No mirror has it."
-        if near == "topicsPattern":
-            why = "No mirror has it, and without `topicsPattern` every topic is replicated."
+    for key in sorted(mirror.keys() - MIRROR.keys()):
+        near = f"{key}Pattern" if f"{key}Pattern" in _SELECTIONS else nearest(key, MIRROR.keys() - mirror.keys())
+        why, remedy = "No mirror has it.", f"did you mean `{near}`?" if near else "remove it."
         if key == "config":
-            of_mirror = "The API server removes it, so none of its properties has an effect."
+            why = "The API server removes it, so none of its properties has an effect."
             remedy = "move each property to the connector that reads it, such as `sourceConnector.config`."
-            notes(key, "field-not-known", of_mirror, remedy)
-            continue
-        notes(key, "field-not-known", why, f"did you mean `{near}`?" if near else "remove it.")
+        elif near == "topicsPattern":
+            why = "No mirror has it, and without `topicsPattern` every topic is replicated."
+        notes(key, "field-not-known", why, remedy)
     keys = flow_keys(own, workers, CONVERTERS["KafkaMirrorMaker2"], kafka, by_role)
     if not keys.pop("replicateHeartbeats", True):
         why = "A `mirrorMaker2` always replicates heartbeats; only a `flow` has a key for it."

@@ -24,7 +24,8 @@ _LOGIN = {
     **dict.fromkeys(("clientSecret", "accessToken", "refreshToken"), _REFERENCE),
 }
 _GROUP = dict.fromkeys(("groupId", "configStorageTopic", "offsetStorageTopic", "statusStorageTopic"), TEXT)
-_CLUSTER = {
+#: The fields of a cluster of a KafkaMirrorMaker2, and of a mirror, with their forms.
+CLUSTER = {
     "alias": TEXT,
     "bootstrapServers": TEXT,
     "tls": {"trustedCertificates": [_REFERENCE]},
@@ -56,8 +57,8 @@ _PATTERNS = (
     *("topicsPattern", "topicsExcludePattern", "topicsBlacklistPattern"),
     *("groupsPattern", "groupsExcludePattern", "groupsBlacklistPattern"),
 )
-_MIRROR = {
-    "source": _CLUSTER,
+MIRROR = {
+    "source": CLUSTER,
     "sourceCluster": TEXT,
     "targetCluster": TEXT,
     **dict.fromkeys(_PATTERNS, TEXT),
@@ -65,14 +66,14 @@ _MIRROR = {
 }
 _METADATA = {"name": TEXT, "namespace": TEXT, "labels": PROPERTIES, "annotations": PROPERTIES}
 _SPECS: Mapping[str, FieldForm] = {
-    "KafkaConnect": {**_WORKERS, **_CLUSTER, "build": {}, "plugins": [{}]},
+    "KafkaConnect": {**_WORKERS, **CLUSTER, "build": {}, "plugins": [{}]},
     "KafkaConnector": {"class": TEXT, **_CONNECTOR},
     "KafkaMirrorMaker2": {
         **_WORKERS,
         "connectCluster": TEXT,
-        "clusters": [_CLUSTER],
-        "target": _CLUSTER,
-        "mirrors": [_MIRROR],
+        "clusters": [CLUSTER],
+        "target": CLUSTER,
+        "mirrors": [MIRROR],
     },
 }
 
@@ -144,7 +145,7 @@ def _without(
 
 
 #: The fields that `v1` requires in addition: the worker group and its topics.
-_GROUP_FIELDS = ("groupId", "configStorageTopic", "offsetStorageTopic", "statusStorageTopic")
+_GROUP_FIELDS = tuple(_GROUP)
 #: Kind and API version -> the fields that its definition requires, besides those of each cluster. A mirror connector
 #: also needs its class. Source: the custom resource definitions of Strimzi 0.45 and 1.2.
 _REQUIRED: Mapping[tuple[str, str], tuple[str, ...]] = {

@@ -11,7 +11,7 @@ from kafka_replication.components.flows.operators import CLUSTER_LABEL, kafka_ve
 from kafka_replication.components.topology.parsing import parse_topology
 from kafka_replication.components.topology.workers import ConnectCluster
 from kafka_replication.infra.onboard.importing.connect_rest import attach_connectors
-from kafka_replication.infra.onboard.importing.dedicated import flows_of, imported_dedicated
+from kafka_replication.infra.onboard.importing.dedicated import config_of, imported_dedicated
 from kafka_replication.infra.onboard.importing.flows import Imported, Names, imported_flow, role_of
 from kafka_replication.infra.onboard.importing.left_out import LeftOut
 from kafka_replication.infra.onboard.importing.mirrors import as_flows, imported_mirror_maker2
@@ -31,18 +31,19 @@ class ImportedTopology:
 
     def takes(self, other: Imported) -> bool:
         """Return whether each alias of a replication means the same cluster here, and each key the same value."""
-        agree = all(self.clusters.get(alias, given) == given for alias, given in other.clusters.items())
         needed = {key: what for replication in self.imported for key, what in replication.needed.items()}
-        agree = agree and all(needed.get(key, what) == what for key, what in other.needed.items())
-        return agree and self.strimzi == other.strimzi
+        return (
+            self.strimzi == other.strimzi
+            and all(self.clusters.get(alias, given) == given for alias, given in other.clusters.items())
+            and all(needed.get(key, what) == what for key, what in other.needed.items())
+        )
 
     @property
     def runs_as_read(self) -> bool:
         """Return whether everything was read from objects, which the project keeps."""
         moves = any(replication.mirror_index is not None for replication in self.imported)
-        return not moves and not any(
-            isinstance(read, ReadProperties) for replication in self.imported for read in replication.read
-        )
+        read = [one for replication in self.imported for one in replication.read]
+        return not moves and not any(isinstance(one, ReadProperties) for one in read)
 
     @property
     def document(self) -> dict[str, Any]:
@@ -90,18 +91,17 @@ def _replications(found: ReadInput, operator: str | None, names: Names, *, flows
     for read in found.of("KafkaMirrorMaker2"):
         version = kafka_of(read, operator)
         made = version if isinstance(version, LeftOut) else imported_mirror_maker2(_name(read, names), read, version)
-        made = _wanting(made, read.name)
         if flows and isinstance(made, Imported):
             yield from as_flows(made, names)
         else:
             yield made
     for given in found.dedicated:
         kafka = kafka_version(ConnectCluster(version=None), strimzi(operator or "v1"))
-        wanted = {pair: f"{pair.source}-{pair.target}" for pair in flows_of(given, kafka)}
+        wanted = {pair: f"{pair.source}-{pair.target}" for pair in config_of(given, kafka).flows}
         taken = {pair: names.free(name, given.namespace) for pair, name in wanted.items()}
         of = {name: wanted[pair] for pair, name in taken.items()}
         for made in imported_dedicated(given, taken, kafka):
-            yield made if isinstance(made, LeftOut) else _wanting(made, of[made.name])
+            yield made if isinstance(made, LeftOut) else replace(made, wanted=of[made.name])
     connectors = found.of("KafkaConnector")
     connects = {(connect.namespace, connect.name): connect for connect in found.of("KafkaConnect")}
     for place, connect in connects.items():
@@ -119,8 +119,7 @@ def _replications(found: ReadInput, operator: str | None, names: Names, *, flows
         if isinstance(version, LeftOut):
             yield version
         else:
-            flow = imported_flow(_name(connect, names), connect, mirrors, config_maps, version)
-            yield _wanting(flow, connect.name)
+            yield imported_flow(_name(connect, names), connect, mirrors, config_maps, version)
     for connector in connectors:
         if not connector.workers:
             why = f"It has no label `{CLUSTER_LABEL}`, so the operator ignores it."
@@ -137,18 +136,11 @@ def kafka_of(read: ReadObject, operator: str | None) -> str | LeftOut:
     if version is not None and not _VERSION.match(str(version)):
         why = f"`{version}` is not a Kafka version such as 4.2.0."
         return read.left_out("spec.version", "version-not-known", why, "write it with three numbers, as text.")
-    served = operator or read.api
-    return kafka_version(ConnectCluster(version=version), strimzi(served))
+    return kafka_version(ConnectCluster(version=version), strimzi(operator or read.api))
 
 
 def _name(read: ReadObject, names: Names) -> str:
-    """Return a unique name for a replication."""
     return names.free(read.name, read.namespace, read.kind.lower())
-
-
-def _wanting(made: Imported | LeftOut, name: str) -> Imported | LeftOut:
-    """Record the name that the input suggests for the replication."""
-    return made if isinstance(made, LeftOut) else replace(made, wanted=name)
 
 
 def _config_maps(found: ReadInput) -> Iterable[LeftOut]:
