@@ -10,7 +10,7 @@ from itertools import accumulate
 from kafka_replication.components.changes.effect import Impact, gravest
 from kafka_replication.components.contract.grouping import grouped
 from kafka_replication.components.contract.wording import named, number
-from kafka_replication.infra.review.advice import Who, advice
+from kafka_replication.infra.review.advice import Advice, Who, advice
 from kafka_replication.infra.review.comparison import Comparison
 from kafka_replication.infra.review.reports import UNNEEDED, drift_origin, field_lines, object_title, summary
 
@@ -114,7 +114,8 @@ def _shared_effects(comparisons: Iterable[Comparison]) -> Iterator[tuple[Impact,
 
 def _effect_steps(effects: Iterable[tuple[Impact, str, str]]) -> tuple[list[ReviewStep], list[tuple[Impact, str]]]:
     """Return what to do about effects, and the effects that need nothing done or are too many for their step."""
-    to_do, folded = [], []
+    to_do: list[tuple[Advice, tuple[Impact, str]]] = []
+    folded: list[tuple[Impact, str]] = []
     for severity, code, line in effects:
         if severity in (Impact.DATA, Impact.RE_READ):
             to_do.append((advice(severity, code), (severity, line)))

@@ -84,11 +84,9 @@ def effects_of(facts: AdoptionFacts, waiting: Collection[str] = ()) -> tuple[Eff
     }
     effects = [effect for name, deployment in running.items() for effect in _of(facts, name, deployment)]
     effects += [effect for name in facts.declared.others for effect in _of_users(facts, name)]
-    return tuple(sorted(set(effects), key=_order))
-
-
-def _order(effect: Effect) -> tuple[int, str, str, str]:
-    return -effect.severity.rank, effect.flow, effect.code, effect.what
+    return tuple(
+        sorted(set(effects), key=lambda effect: (-effect.severity.rank, effect.flow, effect.code, effect.what))
+    )
 
 
 def _of(facts: AdoptionFacts, name: str, deployment: Deployment) -> Iterator[Effect]:
@@ -108,16 +106,13 @@ def _of(facts: AdoptionFacts, name: str, deployment: Deployment) -> Iterator[Eff
 
 def _of_users(facts: AdoptionFacts, name: str) -> Iterator[Effect]:
     """Yield effects on the KafkaUsers that exist."""
-    users = [
-        (key, body, live)
-        for owner, key, body, live in facts.objects()
-        if owner == name and live is not None and body["kind"] == "KafkaUser"
-    ]
-    before = {key: _readable(before_take_over(live, body), body) for key, body, live in users}
-    after = {key: body for key, body, _ in users}
-    yield from namespace_and_user_effects(
-        StackChange((deployment_state(name, before),), (deployment_state(name, after),))
-    )
+    before: dict[str, Manifest] = {}
+    after: dict[str, Manifest] = {}
+    for owner, key, body, live in facts.objects():
+        if owner == name and live is not None and body["kind"] == "KafkaUser":
+            before[key], after[key] = _readable(before_take_over(live, body), body), body
+    change = StackChange((deployment_state(name, before),), (deployment_state(name, after),))
+    yield from namespace_and_user_effects(change)
 
 
 def _proven(facts: AdoptionFacts, deployment: Deployment, live: Objects) -> Sequence[Effect]:
@@ -130,9 +125,7 @@ def _proven(facts: AdoptionFacts, deployment: Deployment, live: Objects) -> Sequ
     flow = deployment.flows[0].name
     if len(read) < len(documents):
         lost = sorted({document["metadata"]["name"] for document in documents} - {document.name for document in read})
-        what = (
-            f"it is not known whether records and offsets continue, because {listed(lost)} cannot be read as a mirror"
-        )
+        what = f"whether records and offsets continue is not known: {listed(lost)} cannot be read as a mirror"
         return (Effect(Impact.DATA, "not-compared", flow, "", what),)
     parts = {planned.name: planned.part for planned in deployment.objects if planned.kind == "KafkaConnector"}
     imported = Imported(flow, "", {}, {}, read, parts=parts)
@@ -150,10 +143,8 @@ def _readable(before: Manifest, declared: Manifest) -> Manifest:
     if body["kind"] == "KafkaConnector":
         body["spec"] = {"config": {}, **body["spec"]}
     elif body["kind"] == "KafkaMirrorMaker2":
-        body["spec"] = {
-            **body["spec"],
-            "mirrors": [_with_config(mirror) for mirror in body["spec"].get("mirrors") or []],
-        }
+        mirrors = [_with_config(mirror) for mirror in body["spec"].get("mirrors") or []]
+        body["spec"] = {**body["spec"], "mirrors": mirrors}
     return body
 
 
@@ -179,16 +170,9 @@ def _same_types(value: Any, declared: Any) -> Any:
 
 def _passed_on(flow: str, live: Manifest, declared: Manifest) -> Iterator[Effect]:
     """Yield an effect if the labels of workers change: the operator gives them to the pods, so it replaces the pods."""
-    old, new = (
-        {
-            name: value
-            for name, value in (body["metadata"].get("labels") or {}).items()
-            if not _NOT_PASSED_ON.fullmatch(name)
-        }
-        for body in (before_take_over(live, declared), declared)
-    )
-    changed = sorted(name for name in {*old, *new} if old.get(name) != new.get(name))
-    if changed:
+    old, new = (body["metadata"].get("labels") or {} for body in (before_take_over(live, declared), declared))
+    passed_on = (name for name in {*old, *new} if not _NOT_PASSED_ON.fullmatch(name))
+    if changed := sorted(name for name in passed_on if old.get(name) != new.get(name)):
         what = (
             f"{declared['kind']} `{declared['metadata']['name']}` rolls: its labels change ({listed(changed)}), and "
             "the operator gives them to the pods of the workers"

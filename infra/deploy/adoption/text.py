@@ -13,7 +13,6 @@ from kafka_replication.components.contract.wording import named, number
 from kafka_replication.infra.deploy.adoption.carry_out import MoveResult
 from kafka_replication.infra.deploy.adoption.moves import MirrorMove
 from kafka_replication.infra.deploy.adoption.plan import AdoptionPlan, Fate, PlannedTakeOver
-from kafka_replication.infra.deploy.adoption.refusals import AdoptionRefusal
 from kafka_replication.infra.kubernetes.managed_fields import FieldOwner
 from kafka_replication.infra.onboard.importing.deployment_changes import heartbeat_warning, without_heartbeats
 from kafka_replication.infra.review.reports import SEVERITY_COLORS, field_text, print_fact
@@ -140,6 +139,7 @@ def _notes(plan: AdoptionPlan) -> Iterator[str]:
 
 
 VERSION = 1
+_OF_PROBLEM = ("code", "where", "what", "why", "remedy")
 
 
 def document_of(plan: AdoptionPlan, changes: Mapping[str, int] | None = None) -> dict[str, Any]:
@@ -162,7 +162,10 @@ def document_of(plan: AdoptionPlan, changes: Mapping[str, int] | None = None) ->
         ],
         "objects": [_object(planned) for planned in plan.objects],
         "effects": [asdict(effect) for effect in plan.effects],
-        "refusals": [_refusal(refusal) for refusal in plan.refusals],
+        "refusals": [
+            {**{name: getattr(refusal.problem, name) for name in _OF_PROBLEM}, "agreement": refusal.agreement}
+            for refusal in plan.refusals
+        ],
         "unusedAgreements": list(plan.unused),
         "searchedNamespaces": list(plan.searched),
     }
@@ -179,16 +182,4 @@ def _object(planned: PlannedTakeOver) -> dict[str, Any]:
         "known": planned.known,
         "fields": [asdict(field) for field in planned.fields],
         "owners": [{**asdict(owner), "parts": list(parts)} for owner, parts in planned.owners.items()],
-    }
-
-
-def _refusal(refusal: AdoptionRefusal) -> dict[str, Any]:
-    problem = refusal.problem
-    return {
-        "code": problem.code,
-        "where": problem.where,
-        "what": problem.what,
-        "why": problem.why,
-        "remedy": problem.remedy,
-        "agreement": refusal.agreement,
     }
