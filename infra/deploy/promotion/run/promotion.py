@@ -145,17 +145,18 @@ def _promote(run: Promotion, settings: StackSettings, *, followed: bool) -> int:
         return _promote_applied(run, settings, followed=followed)
     known = _read(run, settings)
     unproven_because = reasons_against(known.state, model_digest(settings.topology))
-    preview = None if unproven_because else _preview(run, settings)
-    if preview is not None and preview.unchanged:
-        _record_what_is_proven(run, settings, known)
-        return 0
+    if not unproven_because:
+        lines, changes = _preview(run, settings)
+        if not changes:
+            _record_what_is_proven(run, settings, known)
+            return 0
     settings = _allowed(run, settings)
-    if preview is None:
-        preview = _preview(run, settings)
-        if preview.unchanged and followed and (lasting := _not_fixed_by_deploying(known.state, unproven_because)):
-            raise ReplicationError(lasting)
+    if unproven_because:
+        lines, changes = _preview(run, settings)
+        if followed and not changes:
+            raise_errors(_not_fixed_by_deploying(known.state, unproven_because))
     run.say(f"{stack}: preview")
-    for line in preview.lines:
+    for line in lines:
         run.echo(line)
     run.confirm(stack)
     run.say(f"{stack}: deploying")
@@ -186,23 +187,15 @@ def _read(run: Promotion, settings: StackSettings) -> KnownStack:
     return known_from_outputs(settings, deployment.outputs_if_deployed(settings), cluster, namespace)
 
 
-@dataclass(frozen=True)
-class _Preview:
-    """The engine's output about a deployment, and whether it would change nothing."""
-
-    lines: list[str]
-    unchanged: bool
-
-
-def _preview(run: Promotion, settings: StackSettings) -> _Preview:
+def _preview(run: Promotion, settings: StackSettings) -> tuple[list[str], bool]:
+    """Return the engine's output about a deployment, and whether it would change anything."""
     lines: list[str] = []
     try:
-        changes = deployment.preview(settings, lines.append)
+        return lines, not set(deployment.preview(settings, lines.append)) <= {"same"}
     except CannotRunError:
         for line in lines:
             run.echo(line)
         raise
-    return _Preview(lines, set(changes) <= {"same"})
 
 
 def _not_fixed_by_deploying(state: StackState, problems: tuple[Problem, ...]) -> list[Problem]:
