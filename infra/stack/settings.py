@@ -175,8 +175,9 @@ def settings_of_topology(file: Path, context: str | None) -> StackSettings:
         topology = parse_topology(document)
     except ReplicationError as error:
         raise ReplicationError(placed(error.problems, file)) from None
-    own = StackSettings(file.stem, file.parent, topology, None, False, {}, frozenset(), context=context)
-    return replace(own, without_stack=file)
+    return StackSettings(
+        file.stem, file.parent, topology, None, False, {}, frozenset(), context=context, without_stack=file
+    )
 
 
 def regions_of_topology(topology: str, stacks: Path) -> tuple[frozenset[str | None], tuple[str, ...]]:
@@ -252,23 +253,15 @@ def deployed_settings(stacks: Path) -> StackSettings:
 
 
 def _settings(stack: str, values: Mapping[str, str], encrypted: frozenset[str], stacks: Path) -> StackSettings:
-    name = values.get("topology")
+    name, own = values.get("topology"), stack_file(stack, stacks)
     if name is None:
-        key = f"{PROJECT}:topology"
-        meant = "topology" in (readable_config(stack_file(stack, stacks)) or ())
-        raise CannotRunError(
-            "no-topology",
-            f"stack `{stack}` names no topology",
-            shown(stack_file(stack, stacks)),
-            "Every stack of an environment reads the same topology file.",
-            f"did you mean `{key}` instead of `topology`?"
-            if meant
-            else f"set `{key}: NAME` below `config`, for topologies/NAME.yaml beside it.",
-            place=Place(shown(stack_file(stack, stacks)), 1, 1),
-        )
+        what, why = f"stack `{stack}` names no topology", "Every stack of an environment reads the same topology file."
+        remedy = f"set `{PROJECT}:topology: NAME` below `config`, for topologies/NAME.yaml beside it."
+        if "topology" in (readable_config(own) or ()):
+            remedy = f"did you mean `{PROJECT}:topology` instead of `topology`?"
+        raise CannotRunError("no-topology", what, shown(own), why, remedy, place=Place(shown(own), 1, 1))
     path = topology_file(name, stacks)
     if not path.is_file():
-        own = stack_file(stack, stacks)
         known = ", ".join(sorted(file.stem for file in (stacks / "topologies").glob("*.yaml"))) or "none"
         raise CannotRunError(
             "unknown-topology",
@@ -292,9 +285,10 @@ def _settings(stack: str, values: Mapping[str, str], encrypted: frozenset[str], 
         return settings(topology=parse_topology(data))
     except ReplicationError as error:
         left = partial_topology(data)
-        certain = settings(topology=left.certain) if left else None
-        further = left.further if left else ()
-        raise FormError(placed([*error.problems, *further], path), left, certain) from None
+        if left is None:
+            raise ReplicationError(placed(error.problems, path)) from None
+        certain = settings(topology=left.certain)
+        raise FormError(placed([*error.problems, *left.further], path), left, certain) from None
 
 
 class FormError(ReplicationError):
@@ -302,8 +296,6 @@ class FormError(ReplicationError):
     the rest that stays the same however the mistakes are corrected.
     """
 
-    def __init__(
-        self, problems: Iterable[Problem], left: PartialTopology | None = None, settings: StackSettings | None = None
-    ) -> None:
+    def __init__(self, problems: Iterable[Problem], left: PartialTopology, settings: StackSettings) -> None:
         super().__init__(problems)
         self.left, self.settings = left, settings

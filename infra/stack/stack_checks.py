@@ -11,7 +11,14 @@ from kafka_replication.components.checks import check_topology
 from kafka_replication.components.checks.clusters import check_addresses
 from kafka_replication.components.checks.replications import check_deployed
 from kafka_replication.components.contract.grouping import grouped
-from kafka_replication.components.contract.problems import CannotRunError, Problem, Severity, raise_errors, warning
+from kafka_replication.components.contract.problems import (
+    CannotRunError,
+    Problem,
+    ReplicationError,
+    Severity,
+    raise_errors,
+    warning,
+)
 from kafka_replication.components.flows.expansion import expand
 from kafka_replication.components.flows.resolved import (
     config_keys,
@@ -69,14 +76,13 @@ def problems_of_stack(stack: str, stacks: Path) -> list[Problem]:
     """Return every problem of a stack's files, sorted; a wrong form does not hide others. Raises CannotRunError."""
     try:
         return problems(read_settings(stack, stacks))
-    except FormError as error:
-        return sorted({*error.problems, *_problems_left(error)})
+    except ReplicationError as error:
+        further = _problems_left(error) if isinstance(error, FormError) else ()
+        return sorted({*error.problems, *further})
 
 
 def _problems_left(error: FormError) -> Iterator[Problem]:
     left, settings = error.left, error.settings
-    if left is None or settings is None:
-        return
     of_each = (problem for alone in left.alone for problem in check_topology(alone))
     further = [problem for problem in of_each if problem.where.startswith("replications.")]
     certain = (each for each in (*_problems_of_topology(settings), *further) if left.is_certain(each.where))
