@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from kafka_replication.components.contract.grouping import grouped
 from kafka_replication.components.contract.problems import CannotRunError, Problem, ReplicationError, Severity
 from kafka_replication.components.contract.wording import named
 from kafka_replication.components.flows.expansion import ExpandedFlow, expand
@@ -59,7 +60,6 @@ class _Workers:
     """
 
     flow: ExpandedFlow
-    target: str
     source_servers: frozenset[str]
     servers: frozenset[str]
     names_in_kafka: frozenset[str]
@@ -140,7 +140,7 @@ def _workers(flow: ExpandedFlow, topology: Topology, values: Mapping[str, str]) 
     names = frozenset((f"group {group_id(flow.workers, flow.settings)}", *topics))
     namespace = namespace_name(flow.owner, flow.settings)
     name = connect_name(flow.workers, flow.settings)
-    return _Workers(flow, flow.settings.target, source, target, names, namespace, name)
+    return _Workers(flow, source, target, names, namespace, name)
 
 
 def _servers(alias: str, topology: Topology, values: Mapping[str, str]) -> frozenset[str]:
@@ -179,8 +179,8 @@ def _deployed_twice(own: _Deployed, other: _Deployed, flows: list[str]) -> Probl
 
 
 def _shared_groups(own: _Deployed, other: _Deployed, clashes: Mapping[str, list[str]]) -> Iterator[Problem]:
-    for alias in sorted({own.flows[flow].target for flow in clashes}):
-        flows = [flow for flow in clashes if own.flows[flow].target == alias]
+    by_target = grouped((own.flows[flow].flow.settings.target, flow) for flow in clashes)
+    for alias, flows in sorted(by_target.items()):
         theirs = dict.fromkeys(flow for mine in flows for flow in clashes[mine])
         yield Problem(
             f"clusters.{alias}.bootstrapServers",
@@ -231,10 +231,8 @@ def _shared_cluster(own: _Deployed, other: _Deployed) -> Iterator[Problem]:
     """Yield a problem if two stacks would write to the same namespace of one Kubernetes cluster."""
     if own.access != other.access:
         return
-    namespaces = {workers.namespace for workers in own.flows.values()}
-    namespaces &= {workers.namespace for workers in other.flows.values()}
-    objects = {(workers.namespace, workers.name) for workers in own.flows.values()}
-    same_objects = objects & {(workers.namespace, workers.name) for workers in other.flows.values()}
+    ours, theirs = ({(workers.namespace, workers.name) for workers in one.flows.values()} for one in (own, other))
+    same_objects, namespaces = ours & theirs, {place for place, _ in ours} & {place for place, _ in theirs}
     if not same_objects and (not namespaces or own.region == other.region):
         return
     context = f"the Kubernetes context `{own.access[0]}`" if own.access[0] else "no Kubernetes context"
