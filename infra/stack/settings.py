@@ -256,9 +256,9 @@ def _settings(stack: str, values: Mapping[str, str], encrypted: frozenset[str], 
     name, own = values.get("topology"), stack_file(stack, stacks)
     if name is None:
         what, why = f"stack `{stack}` names no topology", "Every stack of an environment reads the same topology file."
-        remedy = f"set `{PROJECT}:topology: NAME` below `config`, for topologies/NAME.yaml beside it."
-        if "topology" in (readable_config(own) or ()):
-            remedy = f"did you mean `{PROJECT}:topology` instead of `topology`?"
+        remedy = f"did you mean `{PROJECT}:topology` instead of `topology`?"
+        if "topology" not in (readable_config(own) or ()):
+            remedy = f"set `{PROJECT}:topology: NAME` below `config`, for topologies/NAME.yaml beside it."
         raise CannotRunError("no-topology", what, shown(own), why, remedy, place=Place(shown(own), 1, 1))
     path = topology_file(name, stacks)
     if not path.is_file():

@@ -212,13 +212,15 @@ def _mirror(mirror: Part, source: Part, workers: Part, kafka: str, notes: Notes,
     _leave_passed_on(own, mirror, source, kafka, of_source)
     for key in sorted(mirror.keys() - MIRROR.keys()):
         near = f"{key}Pattern" if f"{key}Pattern" in _SELECTIONS else nearest(key, MIRROR.keys() - mirror.keys())
-        why, remedy = "No mirror has it.", f"did you mean `{near}`?" if near else "remove it."
-        if key == "config":
-            why = "The API server removes it, so none of its properties has an effect."
-            remedy = "move each property to the connector that reads it, such as `sourceConnector.config`."
-        elif near == "topicsPattern":
+        why = "No mirror has it."
+        if near == "topicsPattern":
             why = "No mirror has it, and without `topicsPattern` every topic is replicated."
-        notes(key, "field-not-known", why, remedy)
+        if key == "config":
+            of_mirror = "The API server removes it, so none of its properties has an effect."
+            remedy = "move each property to the connector that reads it, such as `sourceConnector.config`."
+            notes(key, "field-not-known", of_mirror, remedy)
+            continue
+        notes(key, "field-not-known", why, f"did you mean `{near}`?" if near else "remove it.")
     keys = flow_keys(own, workers, CONVERTERS["KafkaMirrorMaker2"], kafka, by_role)
     if not keys.pop("replicateHeartbeats", True):
         why = "A `mirrorMaker2` always replicates heartbeats; only a `flow` has a key for it."
