@@ -175,13 +175,11 @@ def running(
         ]
         known |= {identity(body) for body in left}
         gone = dict(former(left, objects, there))
-        others[name] = {key: seen(objects[key], body) for key, body in there.items()} | {
-            key: whole(body) for key, body in gone.items()
-        }
+        present = {key: seen(objects[key], body) for key, body in there.items()}
+        others[name] = present | {key: whole(body) for key, body in gone.items()}
         if there:
             drift += _drift(stack, objects, there, declared.flows(name))
-            known_as = {key: body for key, body in others[name].items() if key in there}
-            drift += missing_objects(stack, name, objects, known_as, declared.waits(name), gone, proven)
+            drift += missing_objects(stack, name, objects, present, declared.waits(name), gone, proven)
         drift += [finding for body in left for finding in undeclared(body)]
     others |= undeleted
     drift += [not_deleted(stack, name, objects) for name, objects in undeleted.items()]

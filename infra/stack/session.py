@@ -8,8 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from kafka_replication.components.clients.login import ClientConfig, Purpose, client_config
-from kafka_replication.components.contract.parameters import ClusterParameters, FlowParameters
-from kafka_replication.components.contract.parameters import CredentialReference as CredentialReference
+from kafka_replication.components.contract.parameters import ClusterParameters, CredentialReference, FlowParameters
 from kafka_replication.components.contract.problems import CannotRunError, Problem, raise_errors
 from kafka_replication.components.flows.resolved import ResolvedFlow, resolve_flows
 from kafka_replication.components.properties.definitions import nearest

@@ -146,19 +146,11 @@ def _why_no_part(part: str, least: int, most: int, names: dict[str, int]) -> str
         return f"`{span}` is neither a value nor a range"
     if match["all"]:
         return None
-    ends = [_value(text, names) for text in (match["first"], match["last"]) if text is not None]
-    if any(end is None or not least <= end <= most for end in ends):
+    texts = [text for text in (match["first"], match["last"]) if text is not None]
+    ends = [int(text) if text.isdecimal() else names.get(text.lower(), -1) for text in texts]
+    if any(not least <= end <= most for end in ends):
         return f"values are {least} to {most}{', or names of three letters' if names else ''}"
-    return "the range ends before it begins" if ends[0] > ends[-1] else None  # type: ignore[operator]
-
-
-def _value(text: str, names: dict[str, int]) -> int | None:
-    return int(text) if text.isdecimal() else names.get(text.lower())
-
-
-def known_time_zones() -> frozenset[str]:
-    """Return the names in this machine's IANA database; empty if it has none. Kubernetes has a database of its own."""
-    return frozenset(available_timezones())
+    return "the range ends before it begins" if ends[0] > ends[-1] else None
 
 
 _WHERE = f"{WHERE}.{IN_CLUSTER}"
@@ -302,7 +294,8 @@ def _when(asked: InCluster) -> Iterator[Problem]:
         what = f"`schedule` is `{asked.schedule}`"
         remedy = "write it like `17 */6 * * *`, which is minute 17 of every sixth hour."
         yield Problem(f"{_WHERE}.schedule", "not-accepted", what, f"{_REFUSALS[asked.workload]}: {why}.", remedy)
-    zones = known_time_zones()
+    # Kubernetes has a database of its own, and this machine may have none.
+    zones = available_timezones()
     if zones and asked.time_zone not in zones:
         # The others are abbreviations, and the most similar one would be another zone.
         near = nearest(asked.time_zone, [zone for zone in zones if "/" in zone])

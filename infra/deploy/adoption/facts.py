@@ -70,7 +70,7 @@ def read_facts(settings: StackSettings) -> AdoptionFacts:
         searched = _allowed(api, version, bodies)
         others = [other for other in _others(api, version, searched) if identity(other) not in live]
         mirrors = [other for other in others if other["kind"] == "KafkaMirrorMaker2"]
-        config_maps = config_maps_of(api, [*live.values(), *mirrors])
+        config_maps = list(config_maps_of(api, [*live.values(), *mirrors]))
         without = frozenset(_missing_namespaces(api, bodies))
     return AdoptionFacts(settings.stack, declared, live, known, others, searched, config_maps, without, not_served)
 

@@ -50,12 +50,8 @@ def _listed(api: KubernetesApi, version: str, kind: str, namespace: str | None) 
     return {(body["metadata"]["namespace"], body["metadata"]["name"]): body for body in bodies}
 
 
-def config_maps_of(api: KubernetesApi, objects: list[Object]) -> list[Object]:
-    """Return the ConfigMaps that placeholders name, as far as the user may read them."""
-    return list(_config_maps(api, objects))
-
-
-def _config_maps(api: KubernetesApi, objects: list[Object]) -> Iterator[Object]:
+def config_maps_of(api: KubernetesApi, objects: list[Object]) -> Iterator[Object]:
+    """Yield the ConfigMaps that placeholders name, as far as the user may read them."""
     aliases = {alias for body in objects for alias in _providers(body)}
     wanted = {
         (place[1] or body["metadata"]["namespace"], place[2])

@@ -146,10 +146,8 @@ def effects_at_rest(before: Sequence[DeploymentState], after: Sequence[Deploymen
     old = {(state.name, connector.name): connector for state in before for connector in state.connectors}
     for state in after:
         for connector in state.connectors:
-            earlier = old.get((state.name, connector.name))
-            if earlier is None or earlier.submitted == connector.submitted:
-                continue
-            if "running" not in (earlier.state, connector.state):
+            earlier = old.get((state.name, connector.name), connector)
+            if earlier.submitted != connector.submitted and "running" not in (earlier.state, connector.state):
                 what = f"connector `{connector.name}` is {connector.state}: its change takes effect when it runs again"
                 yield Effect(Impact.NONE, "takes-effect-later", connector.flow, "", what)
 
@@ -174,10 +172,8 @@ _WHY_NOT = (
     (re.compile(r"metadata\.annotations(\..*)?"), "This command does not know what reads this annotation."),
     (
         re.compile(r"metadata\.namespace"),
-        (
-            "An object without a namespace gets one when it is applied, so the folder does not show whether this is "
-            "a change."
-        ),
+        "An object without a namespace gets one when it is applied, so the folder does not show whether this is a "
+        "change.",
     ),
     (re.compile(r"metadata\.labels.*"), "The operator does not read this label, but something else may."),
 )
@@ -208,12 +204,12 @@ _WHY_BESIDE = {
 
 def unclear_objects(before: FolderObjects, after: FolderObjects) -> dict[ObjectId, str]:
     """Return why an object that replicates, or that such an object reads, cannot be judged, for each that cannot."""
-    reasons: dict[ObjectId, str] = {}
-    for identity in {**after.objects, **before.objects}:
-        if identity.replicates or identity.group_kind == "ConfigMap":
-            why = next(_reasons(identity, before, after), None)
-            if why is not None:
-                reasons[identity] = why
+    reasons = {
+        identity: why
+        for identity in {**after.objects, **before.objects}
+        if identity.replicates or identity.group_kind == "ConfigMap"
+        if (why := next(_reasons(identity, before, after), None)) is not None
+    }
     return reasons | dict(_without_workers(before, after, reasons))
 
 

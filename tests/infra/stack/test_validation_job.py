@@ -17,7 +17,6 @@ from kafka_replication.infra.stack.stack_checks import problems
 from kafka_replication.infra.stack.validation_job import (
     NAMED,
     in_cluster,
-    known_time_zones,
     spark_of_the_job,
     spark_problems,
     spark_settings,
@@ -191,11 +190,6 @@ def test_a_schedule_that_kubernetes_accepts_is_accepted(schedule: str) -> None:
 )
 def test_a_schedule_that_kubernetes_refuses_is_refused_with_the_reason(schedule: str, why: str) -> None:
     assert (why_no_schedule(schedule) or "").startswith(why)
-
-
-def test_time_zones_are_those_of_the_iana_database() -> None:
-    zones = known_time_zones()
-    assert not zones or {"Etc/UTC", "Europe/Berlin"} <= zones
 
 
 APPLICATION = "SparkApplication"
