@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from kafka_replication.components.checks.property_values import is_open_credential
-from kafka_replication.components.kafka.connections import may_hold_secret
+from kafka_replication.components.kafka.connections import entries, may_hold_secret
 from kafka_replication.components.properties.definitions import Owner, definitions, supported_versions
 from kafka_replication.components.properties.values import Value, value_text
 from kafka_replication.components.render.connections import FILE_PROVIDER
@@ -96,13 +96,9 @@ class Placeholders:
 
 def providers_of(config: Mapping[str, Value]) -> dict[str, str]:
     """Return our alias for each configuration provider of a worker's configuration whose class we know."""
-    aliases = {}
-    for alias in str(config.get("config.providers", "")).split(","):
-        name = alias.strip()
-        known = _CLASSES.get(str(config.get(f"config.providers.{name}.class", "")).rpartition(".")[2])
-        if name and known:
-            aliases[name] = known
-    return aliases
+    names = filter(None, entries(str(config.get("config.providers", ""))))
+    classes = {name: str(config.get(f"config.providers.{name}.class", "")).rpartition(".")[2] for name in names}
+    return {name: _CLASSES[found] for name, found in classes.items() if found in _CLASSES}
 
 
 def secret_key(text: str, namespace: str) -> dict[str, str] | None:
@@ -118,10 +114,8 @@ def secret_key(text: str, namespace: str) -> dict[str, str] | None:
 
 def unresolved(text: str) -> str | None:
     """Return the first placeholder in a text that the topology cannot express: neither a Secret's nor a ConfigMap's."""
-    for placeholder in _PLACEHOLDER.finditer(text):
-        if placeholder["provider"] not in (SECRET_PROVIDER, CONFIG_MAP_PROVIDER, "strimzisecrets"):
-            return placeholder[0]
-    return None
+    known = (SECRET_PROVIDER, CONFIG_MAP_PROVIDER, "strimzisecrets")
+    return next((found[0] for found in _PLACEHOLDER.finditer(text) if found["provider"] not in known), None)
 
 
 def texts_in(value: object) -> Iterator[str]:
