@@ -155,13 +155,9 @@ class MoveRun:
         except DeadlineError as error:
             if agreement in self.agreed:
                 return
-            raise CannotRunError(
-                "tasks-not-ended",
-                error.what,
-                str(move.resource),
-                "A task stores its last offsets when it ends. Without them, the flow copies some records again.",
-                f"read the log of its workers; if its tasks cannot end, add `--agree {agreement}`.",
-            ) from error
+            why = "A task stores its last offsets when it ends. Without them, the flow copies some records again."
+            remedy = f"read the log of its workers; if its tasks cannot end, add `--agree {agreement}`."
+            raise CannotRunError("tasks-not-ended", error.what, str(move.resource), why, remedy) from error
 
     def _wait_stored(self, api: KubernetesApi, move: MirrorMove, readers: Mapping[str, OffsetsReader]) -> None:
         """Give a mirror that has just started time to store its first offsets."""
@@ -235,13 +231,10 @@ class MoveRun:
     def _require_stopped(self, api: KubernetesApi, move: MirrorMove) -> None:
         live = read_live(api, move.places)
         if again := [place.name for place in move.places if wanted_state(live[place.resource], place) != "stopped"]:
-            raise CannotRunError(
-                "mirror-runs-again",
-                f"{', '.join(again)} was started while offsets were copied",
-                str(move.resource),
-                "The flow was not started: both would copy the same records.",
-                "find out who started it, such as a GitOps tool, and run the command again.",
-            )
+            what = f"{', '.join(again)} was started while offsets were copied"
+            why = "The flow was not started: both would copy the same records."
+            remedy = "find out who started it, such as a GitOps tool, and run the command again."
+            raise CannotRunError("mirror-runs-again", what, str(move.resource), why, remedy)
 
 
 def _offsets(move: MirrorMove, readers: Mapping[str, OffsetsReader]) -> dict[TopicPartition, int]:

@@ -259,20 +259,14 @@ def _addresses(flow: ResolvedFlow) -> tuple[str, str]:
 
 def _other_alias(live: Manifest, ends: tuple[str, str], flow: ResolvedFlow) -> Problem:
     ours = f"{flow.alias('source')}->{flow.alias('target')}"
-    return Problem(
-        str(reference(live)),
-        "alias-differs",
-        f"flow `{flow.name}` copies {ours}, and the mirror between the same addresses is {'->'.join(ends)}",
-        "Offsets are stored with the alias of the source, and remote topics are named after it.",
-        f"call the clusters `{ends[0]}` and `{ends[1]}` in the topology.",
-    )
+    what = f"flow `{flow.name}` copies {ours}, and the mirror between the same addresses is {'->'.join(ends)}"
+    why = "Offsets are stored with the alias of the source, and remote topics are named after it."
+    remedy = f"call the clusters `{ends[0]}` and `{ends[1]}` in the topology."
+    return Problem(str(reference(live)), "alias-differs", what, why, remedy)
 
 
 def _nothing_to_move(facts: AdoptionFacts, live: Manifest) -> Problem:
-    return Problem(
-        str(reference(live)),
-        "nothing-to-move",
-        f"no flow of stack `{facts.stack}` copies topics of any mirror of this KafkaMirrorMaker2",
-        "A mirror becomes the flow that has its source and target aliases and some of its topics.",
-        "declare such a flow, of `kind: flow`: `replicate import --as-flows` writes the topology.",
-    )
+    what = f"no flow of stack `{facts.stack}` copies topics of any mirror of this KafkaMirrorMaker2"
+    why = "A mirror becomes the flow that has its source and target aliases and some of its topics."
+    remedy = "declare such a flow, of `kind: flow`: `replicate import --as-flows` writes the topology."
+    return Problem(str(reference(live)), "nothing-to-move", what, why, remedy)

@@ -45,13 +45,9 @@ def not_agreed(effects: Sequence[Effect]) -> Iterator[AdoptionRefusal]:
     grave = grouped(((one.flow, one.severity), one.code) for one in effects if one.severity is not Impact.NONE)
     for (flow, severity), codes in grave.items():
         agreement = f"{severity}:{flow}"
-        problem = Problem(
-            f"flow {flow}",
-            "not-agreed",
-            f"adopting has effects of severity `{severity}`: {', '.join(dict.fromkeys(codes))}",
-            _WHY[severity],
-            f"correct the topology until it declares what runs, or pass `--agree {agreement}`.",
-        )
+        what = f"adopting has effects of severity `{severity}`: {', '.join(dict.fromkeys(codes))}"
+        remedy = f"correct the topology until it declares what runs, or pass `--agree {agreement}`."
+        problem = Problem(f"flow {flow}", "not-agreed", what, _WHY[severity], remedy)
         yield AdoptionRefusal(problem, agreement)
 
 
@@ -93,13 +89,10 @@ def managed_elsewhere(live: Iterable[Manifest]) -> Iterator[AdoptionRefusal]:
                 f"delete URN`, which deletes nothing in the cluster, and then pass `--agree {agreement}`.",
             )
         else:
-            problem = Problem(
-                first,
-                "gitops-manages",
-                f"{tool} applies it",
-                "It would change the object back to what is in Git, or delete it.",
-                f"{_RELEASE[tool]}. Then pass `--agree {agreement}`.",
-            )
+            what = f"{tool} applies it"
+            why = "It would change the object back to what is in Git, or delete it."
+            remedy = f"{_RELEASE[tool]}. Then pass `--agree {agreement}`."
+            problem = Problem(first, "gitops-manages", what, why, remedy)
         yield AdoptionRefusal(problem, agreement)
 
 
@@ -134,21 +127,15 @@ def refusals_of(
 def _not_possible(facts: AdoptionFacts) -> Iterator[Problem]:
     where = f"stack {facts.stack}"
     for version, kind in sorted(facts.not_served):
-        yield Problem(
-            where,
-            "kind-not-served",
-            f"the cluster does not serve {kind} in {version}",
-            "The objects there may have another version, and the stack could neither adopt nor create them.",
-            "set `strimzi` in the topology to the version of the operator that runs there.",
-        )
+        what = f"the cluster does not serve {kind} in {version}"
+        why = "The objects there may have another version, and the stack could neither adopt nor create them."
+        remedy = "set `strimzi` in the topology to the version of the operator that runs there."
+        yield Problem(where, "kind-not-served", what, why, remedy)
     for name in sorted(facts.without_namespace):
-        yield Problem(
-            where,
-            "namespace-missing",
-            f"there is no namespace `{name}`",
-            "The topology says that it exists, but nothing can be created in it.",
-            f"correct `namespace` in the topology, or create it: `kubectl create namespace {name}`.",
-        )
+        what = f"there is no namespace `{name}`"
+        why = "The topology says that it exists, but nothing can be created in it."
+        remedy = f"correct `namespace` in the topology, or create it: `kubectl create namespace {name}`."
+        yield Problem(where, "namespace-missing", what, why, remedy)
 
 
 def _copied_elsewhere(facts: AdoptionFacts, mirrors: Collection[Reference]) -> Iterator[AdoptionRefusal]:
@@ -227,29 +214,20 @@ def _of_objects(facts: AdoptionFacts) -> Iterator[Problem]:
             continue
         where, metadata = str(reference(live)), live["metadata"]
         if live["kind"] == "Secret":
-            yield Problem(
-                where,
-                "secret-exists",
-                "the stack creates a Secret of this name, but somebody else has already created it",
-                "Its values are not compared, and different values would break the login of what runs.",
-                "declare the credential as `{secret: NAME, key: KEY}`, which leaves the Secret as it is.",
-            )
+            what = "the stack creates a Secret of this name, but somebody else has already created it"
+            why = "Its values are not compared, and different values would break the login of what runs."
+            remedy = "declare the credential as `{secret: NAME, key: KEY}`, which leaves the Secret as it is."
+            yield Problem(where, "secret-exists", what, why, remedy)
         if metadata.get("deletionTimestamp"):
-            yield Problem(
-                where,
-                "being-deleted",
-                f"it was marked for deletion at {metadata['deletionTimestamp']}",
-                "Nothing can stop a deletion that has begun.",
-                "wait until it no longer exists, and run the command again, which then creates it.",
-            )
+            what = f"it was marked for deletion at {metadata['deletionTimestamp']}"
+            why = "Nothing can stop a deletion that has begun."
+            remedy = "wait until it no longer exists, and run the command again, which then creates it."
+            yield Problem(where, "being-deleted", what, why, remedy)
         for owner in metadata.get("ownerReferences") or []:
-            yield Problem(
-                where,
-                "owned-by-object",
-                f"it belongs to {owner.get('kind')} {owner.get('name')}",
-                "The creator of that object writes this one again, and it is deleted together with its owner.",
-                "adopt or replace the owner instead, or remove `metadata.ownerReferences`.",
-            )
+            what = f"it belongs to {owner.get('kind')} {owner.get('name')}"
+            why = "The creator of that object writes this one again, and it is deleted together with its owner."
+            remedy = "adopt or replace the owner instead, or remove `metadata.ownerReferences`."
+            yield Problem(where, "owned-by-object", what, why, remedy)
         if (metadata.get("annotations") or {}).get(PAUSE) == "true":
             yield Problem(
                 where,
@@ -263,13 +241,10 @@ def _of_objects(facts: AdoptionFacts) -> Iterator[Problem]:
 
 def _replaced(target: Reference) -> AdoptionRefusal:
     agreement = f"{REPLACED}:{target.name}"
-    problem = Problem(
-        str(target),
-        "would-be-replaced",
-        "Pulumi cannot change it in place: it is deleted and created again",
-        "In between it does not exist, and anything that reads it then fails.",
-        f"change it to what the stack declares, or pass `--agree {agreement}`.",
-    )
+    what = "Pulumi cannot change it in place: it is deleted and created again"
+    why = "In between it does not exist, and anything that reads it then fails."
+    remedy = f"change it to what the stack declares, or pass `--agree {agreement}`."
+    problem = Problem(str(target), "would-be-replaced", what, why, remedy)
     return AdoptionRefusal(problem, agreement)
 
 
@@ -286,50 +261,34 @@ def _of_resource(move: MirrorMove) -> Iterator[Problem]:
     where, metadata = str(move.resource), move.live["metadata"]
     annotations = metadata.get("annotations") or {}
     if annotations.get(PAUSE) == "true":
+        what = f"the annotation `{PAUSE}` keeps the operator from reconciling it"
         why = "Only the operator can stop its connectors."
-        yield Problem(
-            where,
-            "reconciliation-held",
-            f"the annotation `{PAUSE}` keeps the operator from reconciling it",
-            why,
-            f"find out why it is there, and remove it: `{_annotate(move.live)} {PAUSE}-`.",
-        )
+        remedy = f"find out why it is there, and remove it: `{_annotate(move.live)} {PAUSE}-`."
+        yield Problem(where, "reconciliation-held", what, why, remedy)
     if OFFSETS in annotations:
-        yield Problem(
-            where,
-            "offsets-armed",
-            f"the annotation {OFFSETS}: {annotations[OFFSETS]} is set",
-            "The operator changes the offsets as soon as the connector is stopped, before they are copied.",
-            f"remove the annotation if nobody needs it: `{_annotate(move.live)} {OFFSETS}-`.",
-        )
+        what = f"the annotation {OFFSETS}: {annotations[OFFSETS]} is set"
+        why = "The operator changes the offsets as soon as the connector is stopped, before they are copied."
+        remedy = f"remove the annotation if nobody needs it: `{_annotate(move.live)} {OFFSETS}-`."
+        yield Problem(where, "offsets-armed", what, why, remedy)
     if metadata.get("deletionTimestamp"):
-        yield Problem(
-            where,
-            "being-deleted",
-            f"it was marked for deletion at {metadata['deletionTimestamp']}",
-            "Its connectors are deleted with it, so the command cannot stop them and read their last offsets.",
-            "find out what prevents the deletion, such as a finalizer.",
-        )
+        what = f"it was marked for deletion at {metadata['deletionTimestamp']}"
+        why = "Its connectors are deleted with it, so the command cannot stop them and read their last offsets."
+        remedy = "find out what prevents the deletion, such as a finalizer."
+        yield Problem(where, "being-deleted", what, why, remedy)
     for owner in metadata.get("ownerReferences") or []:
-        yield Problem(
-            where,
-            "owned-by-object",
-            f"it belongs to {owner.get('kind')} {owner.get('name')}",
-            "The creator of that object writes this one again, which starts its connectors beside the flow.",
-            "make its owner stop the connectors, or detach it from its owner: remove `metadata.ownerReferences`.",
-        )
+        what = f"it belongs to {owner.get('kind')} {owner.get('name')}"
+        why = "The creator of that object writes this one again, which starts its connectors beside the flow."
+        remedy = "make its owner stop the connectors, or detach it from its owner: remove `metadata.ownerReferences`."
+        yield Problem(where, "owned-by-object", what, why, remedy)
 
 
 def _of_connectors(move: MirrorMove) -> Iterator[Problem]:
     for place in move.places:
         if wanted_state(move.live, place) == "paused":
-            yield Problem(
-                place.name,
-                "mirror-paused",
-                f"it is paused in {move.resource}",
-                "Somebody paused it for a reason that is not known here, but the flow would run.",
-                "ask whoever paused it, and resume it; or declare `state: stopped` for it.",
-            )
+            what = f"it is paused in {move.resource}"
+            why = "Somebody paused it for a reason that is not known here, but the flow would run."
+            remedy = "ask whoever paused it, and resume it; or declare `state: stopped` for it."
+            yield Problem(place.name, "mirror-paused", what, why, remedy)
         _, status = connector_in(place, move.live)
         for failure in failures(status):
             yield Problem(
@@ -342,13 +301,10 @@ def _of_connectors(move: MirrorMove) -> Iterator[Problem]:
                 f"{_annotate(move.live)} strimzi.io/restart-connector{_task(place.name, failure.task)}`.",
             )
     if not is_observed(move.live):
-        yield Problem(
-            str(move.resource),
-            "operator-behind",
-            "the operator has not processed its newest change",
-            "The current state of its connectors is not known.",
-            "make sure that the operator runs and watches this namespace, and run the command again.",
-        )
+        what = "the operator has not processed its newest change"
+        why = "The current state of its connectors is not known."
+        remedy = "make sure that the operator runs and watches this namespace, and run the command again."
+        yield Problem(str(move.resource), "operator-behind", what, why, remedy)
 
 
 def _running_twice(facts: AdoptionFacts, move: MirrorMove) -> Iterator[Problem]:

@@ -148,21 +148,15 @@ def _pulumi_command() -> automation.PulumiCommand:
         try:
             return _command(found)
         except (automation.InvalidVersionError, subprocess.SubprocessError, OSError) as error:
-            raise CannotRunError(
-                "pulumi-unusable",
-                f"this `pulumi` cannot be used: {str(error).rstrip('.')}",
-                found,
-                "Previews and deployments run in Pulumi's engine.",
-                "install a current Pulumi, or remove this one from PATH.",
-            ) from error
+            what = f"this `pulumi` cannot be used: {str(error).rstrip('.')}"
+            why = "Previews and deployments run in Pulumi's engine."
+            remedy = "install a current Pulumi, or remove this one from PATH."
+            raise CannotRunError("pulumi-unusable", what, found, why, remedy) from error
     if not PULUMI.built.is_file():
-        raise CannotRunError(
-            "pulumi-missing",
-            "no `pulumi` executable",
-            "PATH",
-            "Previews and deployments run in Pulumi's engine.",
-            "install Pulumi, or run `replicate local up`, which builds it.",
-        )
+        what = "no `pulumi` executable"
+        why = "Previews and deployments run in Pulumi's engine."
+        remedy = "install Pulumi, or run `replicate local up`, which builds it."
+        raise CannotRunError("pulumi-missing", what, "PATH", why, remedy)
     return _command(str(PULUMI.built), built=True)
 
 

@@ -204,12 +204,10 @@ class StackCluster:
         try:
             return None if data is None else reader(data)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
+            what = f"the record cannot be read: {f'{error} is missing' if isinstance(error, KeyError) else error}"
+            why = "Someone edited it, or another version of this project wrote it."
             raise CannotRunError(
-                "record-unreadable",
-                f"the record cannot be read: {f'{error} is missing' if isinstance(error, KeyError) else error}",
-                self._where(f"configmap {namespace}/{name}"),
-                "Someone edited it, or another version of this project wrote it.",
-                again,
+                "record-unreadable", what, self._where(f"configmap {namespace}/{name}"), why, again
             ) from error
 
     def _config_map(self, name: str, namespace: str) -> Mapping[str, str] | None:

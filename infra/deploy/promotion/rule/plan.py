@@ -127,13 +127,10 @@ def required_plan(stacks: Path) -> PromotionPlan:
     """Return the plan of a folder of stacks; raises CannotRunError if the folder has none."""
     plan = read_plan(stacks)
     if plan is None:
-        raise CannotRunError(
-            "no-promotion-plan",
-            "there is no promotion plan",
-            plan_place(stacks),
-            "The plan sets the order in which stacks are promoted.",
-            f"write {FILE_NAME} there: `environments: [{{name: prod, waves: [{{stacks: [STACK]}}]}}]`.",
-        )
+        what = "there is no promotion plan"
+        why = "The plan sets the order in which stacks are promoted."
+        remedy = f"write {FILE_NAME} there: `environments: [{{name: prod, waves: [{{stacks: [STACK]}}]}}]`."
+        raise CannotRunError("no-promotion-plan", what, plan_place(stacks), why, remedy)
     return plan
 
 
@@ -142,32 +139,23 @@ def check_plan(plan: PromotionPlan, known: Collection[str]) -> Iterator[Problem]
     if not is_label(plan.evidence_namespace):
         yield _not_kubernetes("evidenceNamespace", plan.evidence_namespace, "a namespace")
     if not plan.environments:
-        yield Problem(
-            "environments",
-            "no-environments",
-            "there is no environment",
-            "No stack would be promoted.",
-            "add an environment with its waves, or delete the file.",
-        )
+        what = "there is no environment"
+        why = "No stack would be promoted."
+        remedy = "add an environment with its waves, or delete the file."
+        yield Problem("environments", "no-environments", what, why, remedy)
     yield from _environment_problems(plan)
     first: dict[str, str] = {}
     for where, stack in _places(plan):
         if stack in first:
-            yield Problem(
-                where,
-                "stack-twice",
-                f"`{stack}` is already named at {first[stack]}",
-                "A stack cannot wait for its own proof.",
-                f"remove `{stack}` from one of the two places.",
-            )
+            what = f"`{stack}` is already named at {first[stack]}"
+            why = "A stack cannot wait for its own proof."
+            remedy = f"remove `{stack}` from one of the two places."
+            yield Problem(where, "stack-twice", what, why, remedy)
         elif stack not in known:
-            yield Problem(
-                where,
-                "unknown-stack",
-                f"`{stack}` has no stack file",
-                f"The stacks are: {', '.join(sorted(known)) or 'none'}.",
-                f"name one of these, or write Pulumi.{stack}.yaml.",
-            )
+            what = f"`{stack}` has no stack file"
+            why = f"The stacks are: {', '.join(sorted(known)) or 'none'}."
+            remedy = f"name one of these, or write Pulumi.{stack}.yaml."
+            yield Problem(where, "unknown-stack", what, why, remedy)
         elif not is_subdomain(stack) or not is_subdomain(evidence_name(stack)):
             yield _not_kubernetes(where, stack, "a ConfigMap")
         first.setdefault(stack, where)
@@ -193,31 +181,22 @@ def _environment_problems(plan: PromotionPlan) -> Iterator[Problem]:
     for index, environment in enumerate(plan.environments):
         where = f"environments.{index}"
         if environment.name in names:
-            yield Problem(
-                f"{where}.name",
-                "environment-twice",
-                f"another environment is already called `{environment.name}`",
-                "`--environment` and messages could not tell the two apart.",
-                "give it another name, or add its waves to the first.",
-            )
+            what = f"another environment is already called `{environment.name}`"
+            why = "`--environment` and messages could not tell the two apart."
+            remedy = "give it another name, or add its waves to the first."
+            yield Problem(f"{where}.name", "environment-twice", what, why, remedy)
         names.add(environment.name)
         if not environment.waves:
-            yield Problem(
-                f"{where}.waves",
-                "environment-without-waves",
-                f"`{environment.name}` has no wave",
-                "Nothing would be deployed there, and the next environment would follow the previous one.",
-                "add `waves: [{stacks: [STACK]}]`, or remove the environment.",
-            )
+            what = f"`{environment.name}` has no wave"
+            why = "Nothing would be deployed there, and the next environment would follow the previous one."
+            remedy = "add `waves: [{stacks: [STACK]}]`, or remove the environment."
+            yield Problem(f"{where}.waves", "environment-without-waves", what, why, remedy)
         for number, wave in enumerate(environment.waves):
             if not wave.stacks:
-                yield Problem(
-                    f"{where}.waves.{number}.stacks",
-                    "empty-wave",
-                    "the wave has no stack",
-                    "The next wave would be deployed without waiting for any proof.",
-                    "add stacks to it, or remove the wave.",
-                )
+                what = "the wave has no stack"
+                why = "The next wave would be deployed without waiting for any proof."
+                remedy = "add stacks to it, or remove the wave."
+                yield Problem(f"{where}.waves.{number}.stacks", "empty-wave", what, why, remedy)
 
 
 def _not_kubernetes(where: str, name: str, what: str) -> Problem:
@@ -249,13 +228,10 @@ def stacks_in_environment(plan: PromotionPlan, name: str | None, stacks: Path) -
     for environment in plan.environments:
         if environment.name == name:
             return environment.stacks
-    raise CannotRunError(
-        "unknown-environment",
-        f"the promotion plan has no environment `{name}`",
-        plan_place(stacks),
-        f"The environments are: {', '.join(environment.name for environment in plan.environments)}.",
-        "name one of these.",
-    )
+    what = f"the promotion plan has no environment `{name}`"
+    why = f"The environments are: {', '.join(environment.name for environment in plan.environments)}."
+    remedy = "name one of these."
+    raise CannotRunError("unknown-environment", what, plan_place(stacks), why, remedy)
 
 
 def wave_before(plan: PromotionPlan, stack: str) -> Wave:

@@ -171,14 +171,12 @@ def await_jobs(
         try:
             wait_for(f"the {asked.workload}s to end", probe, runs.longest_seconds(asked) + _NOTICED_SECONDS)
         except DeadlineError as error:
-            raise CannotRunError(
-                "job-unfinished",
-                error.what,
-                f"stack {stack}",
-                f"Each try must end by its deadline. {runs.unfinished}",
+            why = f"Each try must end by its deadline. {runs.unfinished}"
+            remedy = (
                 f"look at it with `kubectl describe {asked.workload.lower()}`, and run `replicate promote --to "
-                f"{stack}` again.",
-            ) from error
+                f"{stack}` again."
+            )
+            raise CannotRunError("job-unfinished", error.what, f"stack {stack}", why, remedy) from error
         for flow, end in ends.items():
             bodies = ((secret, api.get(secret)) for secret in secrets[flow])
             writes = (SecretWrite(secret, _written(body)) for secret, body in bodies if body is not None)
@@ -196,23 +194,17 @@ def _written(body: Object) -> datetime:
 def _end(api: KubernetesApi, job: Reference, flow: str, stack: str) -> JobEnd:
     live = api.get(job)
     if live is None:
-        raise CannotRunError(
-            "job-missing",
-            f"there is no {job}",
-            f"stack {stack}",
-            "Every deployment that changes the flow creates it, so somebody deleted it.",
-            f"`replicate up {stack} --refresh`, which creates it again, or let GitOps apply it again.",
-        )
+        what = f"there is no {job}"
+        why = "Every deployment that changes the flow creates it, so somebody deleted it."
+        remedy = f"`replicate up {stack} --refresh`, which creates it again, or let GitOps apply it again."
+        raise CannotRunError("job-missing", what, f"stack {stack}", why, remedy)
     runs, metadata = RUNS[Workload(job.kind)], live.get("metadata") or {}
     if runs.mutable and metadata.get("generation", 1) > 1:
         # A deployment changes the name with the spec.
-        raise CannotRunError(
-            "job-edited",
-            f"somebody has edited the spec of {job} since it was created",
-            f"stack {stack}",
-            "The operator runs the edited spec, so the verdict may not be about this deployment.",
-            f"run {runs.again(job, flow, stack)}, and `replicate promote --to {stack}` again.",
-        )
+        what = f"somebody has edited the spec of {job} since it was created"
+        why = "The operator runs the edited spec, so the verdict may not be about this deployment."
+        remedy = f"run {runs.again(job, flow, stack)}, and `replicate promote --to {stack}` again."
+        raise CannotRunError("job-edited", what, f"stack {stack}", why, remedy)
     if metadata.get("deletionTimestamp"):
         raise NotYetError(f"{job.name} is being deleted")
     return runs.end(job, live.get("status") or {})
@@ -306,13 +298,10 @@ def differences(compared: Comparison) -> Iterator[Problem]:
     again = f"wait until it is applied, and run `replicate promote --to {compared.stack}` again."
     where = f"stack {compared.stack}"
     if any(change.kind != "Secret" for change in missing) and len(missing) == len(changes) and not drift:
-        yield Problem(
-            where,
-            "not-applied",
-            f"the cluster lacks {_list(missing)}",
-            "Nothing replicates without them, so nothing can be proven.",
-            f"commit what `replicate render {compared.stack} --out DIR` writes, {again}",
-        )
+        what = f"the cluster lacks {_list(missing)}"
+        why = "Nothing replicates without them, so nothing can be proven."
+        remedy = f"commit what `replicate render {compared.stack} --out DIR` writes, {again}"
+        yield Problem(where, "not-applied", what, why, remedy)
     elif unexplained and all(
         change.kind == "Secret" and change.change is not ChangeKind.REMOVED for change in unexplained
     ):

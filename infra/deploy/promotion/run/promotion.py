@@ -260,13 +260,10 @@ def _prove(run: Promotion, settings: StackSettings, deployed_at: datetime) -> in
     run.say(f"{stack}: recording the evidence")
     known = _read(run, settings)
     if missing := [flow.name for flow in known.state.flows if flow.proof is None]:
-        raise CannotRunError(
-            "no-verdict",
-            f"no verdict was published for {', '.join(missing) or 'any flow'}",
-            f"stack {stack}",
-            "The job ended early, or could not write its ConfigMap in the flow's namespace.",
-            f"read its output above, fix the cause and run `{_again(run)}` again.",
-        )
+        what = f"no verdict was published for {', '.join(missing) or 'any flow'}"
+        why = "The job ended early, or could not write its ConfigMap in the flow's namespace."
+        remedy = f"read its output above, fix the cause and run `{_again(run)}` again."
+        raise CannotRunError("no-verdict", what, f"stack {stack}", why, remedy)
     evidence = evidence_of(known.state, run.request.who, deployed_at, settings.allow_unproven)
     _record(run, settings, evidence)
     if not code and (problems := reasons_against(known.state, model_digest(settings.topology))):
