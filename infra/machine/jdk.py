@@ -39,11 +39,9 @@ class Jdk:
         return self.home / "bin" / "java"
 
 
-def find_jdk(minimum: int = JDK_MINIMUM) -> Jdk:
-    """Return JAVA_HOME, else `java` on PATH, else the oldest JDK that is new enough. Raises CannotRunError, which lists
-    the JDKs that were found, if none is `minimum` or newer.
-    """
-    return choose_jdk(preferred_homes(), usual_homes(), minimum)
+def find_jdk() -> Jdk:
+    """Return JAVA_HOME, `java` on PATH, or the oldest JDK that is new enough. Raises CannotRunError if none is."""
+    return choose_jdk(preferred_homes(), usual_homes(), JDK_MINIMUM)
 
 
 def choose_jdk(preferred: Iterable[Path], others: Iterable[Path], minimum: int) -> Jdk:

@@ -112,9 +112,7 @@ def _tools(live: Manifest) -> Iterator[str]:
 def refusals_of(
     facts: AdoptionFacts, effects: Sequence[Effect], replaced: Sequence[Reference], mirrors: Collection[Reference] = ()
 ) -> Iterator[AdoptionRefusal]:
-    """Yield everything that prevents the adoption of what was seen. Those of `mirrors` do not: they stop
-    before the stack copies their topics.
-    """
+    """Yield everything that prevents the adoption. `mirrors` do not: they stop before the stack copies their topics."""
     yield from map(AdoptionRefusal, _not_possible(facts))
     yield from _copied_elsewhere(facts, mirrors)
     unmanaged = [live for _, _, body, live in facts.objects() if live is not None and identity(body) not in facts.known]

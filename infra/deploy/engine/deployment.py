@@ -223,9 +223,7 @@ def _color() -> str:
 
 
 def known_objects(settings: StackSettings) -> frozenset[Reference]:
-    """Return the Kubernetes objects in the state of a stack, and those whose creation is pending; none for an unknown
-    stack.
-    """
+    """The Kubernetes objects in the state of a stack, also those whose creation is pending; none for an unknown one."""
     try:
         with open_stack(settings, create=False, configured=False) as stack:
             return objects_in(stack.export_stack().deployment or {})

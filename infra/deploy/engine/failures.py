@@ -105,9 +105,7 @@ def _field_conflict(edited: list[str], stack: str) -> CannotRunError:
 
 
 def _engine_errors(text: str) -> list[str]:
-    """Return every distinct error line of the engine, or its last line if there is none. If a provider counts its
-    errors, each is on a separate line after a star.
-    """
+    """Every distinct error line of the engine, or else its last line. Errors that a provider counts follow stars."""
     signs = (line.split("error:", 1)[-1].strip() for line in text.splitlines() if _ERROR.search(line))
     said = [line.removeprefix("* ").removeprefix(_AGAIN) for line in signs if not _COUNTED.search(line)]
     # The engine ends with a line about itself, which adds nothing to the others.

@@ -1,6 +1,4 @@
-"""The effective settings of connectors and workers that were read: placeholders resolved, Kafka's defaults filled
-in.
-"""
+"""Effective settings of connectors and workers that were read: placeholders resolved, Kafka's defaults filled in."""
 
 import re
 from collections.abc import Iterator, Mapping

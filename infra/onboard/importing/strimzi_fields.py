@@ -108,9 +108,7 @@ def without_removed(body: Mapping[str, Any], report: Callable[[str], None]) -> d
 
 
 def without_dropped(body: Mapping[str, Any], report: Callable[[str, str], None]) -> dict[str, Any]:
-    """Return an object without the properties of connectors that the operator drops; `report` gets the path of each
-    and what to set instead.
-    """
+    """Return an object without what the operator drops of connectors; `report` gets each path, and what to set."""
     spec = dict(body.get("spec") or {})
     if body["kind"] == "KafkaConnector":
         spec = _without_forbidden(spec, "spec", report)

@@ -71,9 +71,7 @@ def group_name(kind: str, field: str, spec: Mapping[str, Any], config: Mapping[s
 def connect_of(
     notes: Notes, at: Mapping[str, Any], config: Mapping[str, Any], replication: str, kafka: str, path: str = "spec"
 ) -> dict[str, Any]:
-    """Return `connect`; `at` is the part of the spec that names the group, at this path, and `config` configures the
-    workers.
-    """
+    """Return `connect`; `at` is the part of the spec that names the group, at `path`, and `config` that of workers."""
     read, spec = notes.read, notes.read.spec
     of_spec = notes.below("spec")
     connect: dict[str, Any] = {"name": read.name} if read.name != replication else {}

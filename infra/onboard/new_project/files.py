@@ -1,6 +1,4 @@
-"""The files of a new project: templates with the answers filled in, checked together, and either all written or
-none.
-"""
+"""The files of a new project: templates with the answers filled in, checked together, and all written or none."""
 
 import json
 import shutil

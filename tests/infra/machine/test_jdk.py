@@ -60,7 +60,7 @@ def test_the_error_lists_what_was_found_and_says_what_to_install(tmp_path: Path)
 def test_java_home_is_read_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = a_home(tmp_path / "mine", "21.0.2")
     monkeypatch.setenv("JAVA_HOME", str(home))
-    assert find_jdk(21) == Jdk(home, 21)
+    assert find_jdk() == Jdk(home, 21)
 
 
 def test_java_on_path_is_followed_through_its_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,4 +70,4 @@ def test_java_on_path_is_followed_through_its_links(tmp_path: Path, monkeypatch:
     (links / "java").symlink_to(home / "bin" / "java")
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(links))
-    assert find_jdk(21) == Jdk(home, 21)
+    assert find_jdk() == Jdk(home, 21)
