@@ -259,13 +259,10 @@ def topic_drift(stack: str, published: Mapping[str, Manifest]) -> Iterator[Drift
         try:
             verdict = read_verdict(entries(body))
         except (KeyError, TypeError, ValueError) as error:
-            raise CannotRunError(
-                "verdict-unreadable",
-                f"the published validation cannot be read: {error!r}",
-                f"stack {stack}, {where}",
-                "It was edited by hand, or written by another version of this project.",
-                "delete it and validate the stack again.",
-            ) from error
+            what = f"the published validation cannot be read: {error!r}"
+            why = "It was edited by hand, or written by another version of this project."
+            remedy = "delete it and validate the stack again."
+            raise CannotRunError("verdict-unreadable", what, f"stack {stack}, {where}", why, remedy) from error
         if verdict.verdict is not Verdict.PASS:
             yield _not_passed(stack, flow, where, verdict)
         for finding in (

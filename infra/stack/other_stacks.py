@@ -168,14 +168,12 @@ def _on_purpose(other: _Deployed) -> str:
 
 
 def _deployed_twice(own: _Deployed, other: _Deployed, flows: list[str]) -> Problem:
-    return Problem(
-        f"config.{PROJECT}:topology",
-        "deployed-twice",
-        f"stack `{other.stack}` also deploys {_quoted(flows)} of the topology `{own.topology}`",
-        _GROUP,
+    what = f"stack `{other.stack}` also deploys {_quoted(flows)} of the topology `{own.topology}`"
+    remedy = (
         f"delete one of the two stack files, set a `{PROJECT}:region` of its own in each, or, for another "
-        f"environment, name its own topology in `{PROJECT}:topology`. {_on_purpose(other)}",
+        f"environment, name its own topology in `{PROJECT}:topology`. {_on_purpose(other)}"
     )
+    return Problem(f"config.{PROJECT}:topology", "deployed-twice", what, _GROUP, remedy)
 
 
 def _shared_groups(own: _Deployed, other: _Deployed, clashes: Mapping[str, list[str]]) -> Iterator[Problem]:

@@ -307,13 +307,10 @@ def _when(asked: InCluster) -> Iterator[Problem]:
             f"did you mean `{near}`?" if near else "name it like `Etc/UTC` or `Europe/Berlin`.",
         )
     if asked.deadline_seconds <= asked.ready_seconds:
-        yield warning(
-            f"{_WHERE}.deadlineSeconds",
-            "deadline-before-verdict",
-            f"a run ends after {asked.deadline_seconds} s, and may wait {asked.ready_seconds} s for the connectors",
-            "A run that Kubernetes ends publishes no verdict, so nobody would learn that the connectors do not run.",
-            f"set `deadlineSeconds` to more than {asked.ready_seconds}, or lower `readySeconds`.",
-        )
+        what = f"a run ends after {asked.deadline_seconds} s, and may wait {asked.ready_seconds} s for the connectors"
+        why = "A run that Kubernetes ends publishes no verdict, so nobody would learn that the connectors do not run."
+        remedy = f"set `deadlineSeconds` to more than {asked.ready_seconds}, or lower `readySeconds`."
+        yield warning(f"{_WHERE}.deadlineSeconds", "deadline-before-verdict", what, why, remedy)
 
 
 def _requests(where: str, asked: JobResources | ExporterResources, workload: Workload) -> Iterator[Problem]:
