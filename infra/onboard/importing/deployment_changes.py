@@ -117,8 +117,9 @@ def _as_read(state: DeploymentState, kafka: str) -> DeploymentState:
     def read(connector: DeployedConnector) -> DeployedConnector:
         config = connector.config
         syncs = config.get("offset-syncs.topic.location", "source")
-        meanings = {
-            key: connector_key_meaning(
+
+        def is_unread(key: str) -> bool:
+            meaning = connector_key_meaning(
                 Owner(connector.role),
                 key,
                 kafka,
@@ -126,18 +127,12 @@ def _as_read(state: DeploymentState, kafka: str) -> DeploymentState:
                 offset_syncs_location=syncs if syncs in SIDES else "",
                 exactly_once=connector.workers.config.get(EXACTLY_ONCE_SUPPORT) == "enabled",
             )
-            for key in config
-        }
-        unread = {
-            key
-            for key, meaning in meanings.items()
-            if isinstance(meaning, WithoutEffect | OtherOwner)
-            or (isinstance(meaning, Unknown) and not meaning.known_in)
-        }
-        known, submitted = (
-            {key: value for key, value in settings.items() if key not in unread}
-            for settings in (config, connector.submitted)
-        )
+            nowhere = isinstance(meaning, Unknown) and not meaning.known_in
+            return nowhere or isinstance(meaning, WithoutEffect | OtherOwner)
+
+        unread = set(filter(is_unread, config))
+        known = {key: value for key, value in config.items() if key not in unread}
+        submitted = {key: value for key, value in connector.submitted.items() if key not in unread}
         return replace(connector, config=known, submitted=submitted)
 
     def of_workers(workers: DeployedWorkers) -> DeployedWorkers:

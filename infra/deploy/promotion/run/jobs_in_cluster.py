@@ -66,11 +66,8 @@ class RunFacts:
 def _end_of_job(job: Reference, status: Mapping[str, Any]) -> JobEnd:
     for condition in status.get("conditions") or ():
         if condition["status"] == "True" and condition["type"] in ("Complete", "Failed"):
-            failed = condition["type"] == "Failed"
-            failure = (
-                f"{condition.get('reason', 'Failed')}: {condition.get('message', '')}".rstrip(": ") if failed else ""
-            )
-            return JobEnd(job, _time(status.get("startTime")), failure)
+            failure = f"{condition.get('reason', 'Failed')}: {condition.get('message', '')}".rstrip(": ")
+            return JobEnd(job, _time(status.get("startTime")), failure if condition["type"] == "Failed" else "")
     active, failed = (int(status.get(field) or 0) for field in ("active", "failed"))
     raise NotYetError(f"{job.name} has {number(active, 'active pod')} and {number(failed, 'failed pod')}")
 
