@@ -52,18 +52,16 @@ def widest_grants(settings: StackSettings) -> list[Problem]:
     return sorted({problem for flow in flows for problem in open_grants(settings.topology, flow.expanded, aliases)})
 
 
-def unknown_principals(settings: StackSettings) -> tuple[str, ...]:
-    """Return paths of the logins whose principal is unknown, so no ACL can be derived."""
-    paths: list[str] = []
+def unknown_principals(settings: StackSettings) -> Iterator[str]:
+    """Yield the paths of the logins whose principal is unknown, so no ACL can be derived."""
     for alias in _aliases(settings):
         cluster = settings.topology.clusters[alias]
         if kafka_principal(cluster) is None:
-            paths.append(f"clusters.{alias}.authentication")
+            yield f"clusters.{alias}.authentication"
         if _own_login(cluster) and validation_principal(cluster) is None:
-            paths.append(f"clusters.{alias}.validation.authentication")
+            yield f"clusters.{alias}.validation.authentication"
         if cluster.keeper is not None and keeper_principal(cluster) is None:
-            paths.append(f"clusters.{alias}.keeper.authentication")
-    return tuple(paths)
+            yield f"clusters.{alias}.keeper.authentication"
 
 
 def validations_without_user(settings: StackSettings) -> Iterator[tuple[str, tuple[Acl, ...]]]:

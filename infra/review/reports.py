@@ -21,17 +21,13 @@ def merged_effects(effects: Iterable[Effect]) -> list[Effect]:
     """Return the effects in their order; equal effects on several flows become one that names all of them."""
     groups = grouped(((effect.severity, effect.code, effect.what), effect) for effect in effects)
     return [
-        replace(
-            members[0],
-            flow=_joined(member.flow for member in members),
-            where=_joined(member.where for member in members),
-        )
+        replace(members[0], flow=_joined(one.flow for one in members), where=_joined(one.where for one in members))
         for members in groups.values()
     ]
 
 
 def _joined(texts: Iterable[str]) -> str:
-    return ", ".join(dict.fromkeys(text for text in texts if text))
+    return ", ".join(dict.fromkeys(filter(None, texts)))
 
 
 _HANG = 2
@@ -62,9 +58,7 @@ def summary(comparison: Comparison) -> str:
 
 def drift_origin(drift: Drift) -> str:
     """Return by whom and since when, if known."""
-    known = [
-        part for part in (f"by {drift.by}" if drift.by else "", f"at {drift.since}" if drift.since else "") if part
-    ]
+    known = [f"{word} {text}" for word, text in (("by", drift.by), ("at", drift.since)) if text]
     return f" ({', '.join(known)})" if known else ""
 
 

@@ -123,7 +123,7 @@ def test_an_asterisk_is_quoted_for_the_shell(tmp_path: Path) -> None:
 def test_the_unknown_principal_of_a_tls_login_is_reported(tmp_path: Path) -> None:
     settings = settings_of(tmp_path, uswest=a_cluster("us-west-2", authentication={"type": "tls", "secret": "c"}))
     assert {acl.cluster for acl in stack_acls(settings)} == {EAST}
-    assert unknown_principals(settings) == ("clusters.uswest.authentication",)
+    assert list(unknown_principals(settings)) == ["clusters.uswest.authentication"]
 
 
 VALIDATOR = {"type": "scram-sha-512", "username": "validator", "password": {"secret": "s", "key": "password"}}
@@ -164,7 +164,7 @@ def test_the_validation_user_needs_a_kafkauser_where_the_user_operator_manages_u
 def test_the_unknown_principal_of_a_validations_tls_login_is_reported(tmp_path: Path) -> None:
     own = {"authentication": {"type": "tls", "secret": "c"}}
     settings = settings_of(tmp_path, uswest=a_cluster("us-west-2", validation=own))
-    assert unknown_principals(settings) == ("clusters.uswest.validation.authentication",)
+    assert list(unknown_principals(settings)) == ["clusters.uswest.validation.authentication"]
 
 
 def test_a_pattern_whose_acls_allow_more_topics_than_it_selects_is_reported(tmp_path: Path) -> None:
