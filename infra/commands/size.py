@@ -87,7 +87,7 @@ def _print(answered: Answer) -> None:
     cores = f"{answered.worker_cores:g} {'core' if answered.worker_cores == 1 else 'cores'}"
     workers = f"{answered.workers} workers with {cores} and {answered.worker_mib:,} MiB each"
     out.print(f"[green]✓[/] {number(answered.case.tasks, 'task')}, {workers}", soft_wrap=True)
-    for title, text in answered.reasons:
+    for title, text in answered.reasons.items():
         out.print(f"  {title:<9} {escape(text)}", soft_wrap=True)
     for text in answered.not_measured:
         out.print(f"[yellow]![/] not measured: {escape(text)}", soft_wrap=True)

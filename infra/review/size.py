@@ -50,7 +50,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Answer:
-    """How to size a flow. `reasons` are pairs of a title and a text; `not_measured` says what is extrapolated."""
+    """How to size a flow. `reasons` are texts by title; `not_measured` says what is extrapolated."""
 
     case: Case
     carried: Carried
@@ -59,7 +59,7 @@ class Answer:
     worker_mib: int
     #: Cores that the brokers of both sides need together, besides what they need without the flow.
     brokers_cores: float
-    reasons: list[tuple[str, str]]
+    reasons: dict[str, str]
     not_measured: list[str]
     settings: dict[str, Any]
 
@@ -69,7 +69,7 @@ class Answer:
             **{"version": 1, "tasks": self.case.tasks, "bytesPerSecond": round(self.carried.rate)},
             **{"limit": self.carried.limit, "workers": self.workers, "coresOfWorker": self.worker_cores},
             **{"mebibytesOfWorker": self.worker_mib, "coresOfBrokers": round(self.brokers_cores, 1)},
-            **{"reasons": dict(self.reasons), "notMeasured": self.not_measured, "settings": self.settings},
+            **{"reasons": self.reasons, "notMeasured": self.not_measured, "settings": self.settings},
         }
 
 
@@ -108,36 +108,22 @@ def answer(question: Question, measured: Measurements) -> Answer:
     stood_on = nearest(case, measured.cells)
     found = measured.cells[stood_on]
     plain = asked(case.tasks, "kafka")[1].rate
-    reasons = [
-        (
-            "tasks",
-            f"{_tasks_carry(case.tasks)} {_mb(got.rate)}, limited by {_LIMITS[got.limit]}; "
-            f"{_mb(question.bytes_per_second)} and a quarter more, to catch up after a stop, are {_mb(needed)}",
-        ),
-        ("settings", f"`preset: throughput`; with Kafka's own settings, as many tasks carry {_mb(plain)}"),
-        (
-            "cores",
-            f"{cores:.1f} in all: {_seconds(cores / needed)}{_factors(case, fitted.of_worker)}; "
-            f"if one of {workers} workers fails, another has {number(tasks_of_worker, 'task')} of {case.tasks}",
-        ),
-        (
-            "brokers",
-            f"{brokers:.1f} cores more in all, of both sides: {_seconds(brokers / needed)}"
-            f"{_factors(case, fitted.of_brokers)}; followers of the target's partitions come on top",
-        ),
-        (
-            "memory",
-            f"{worker_mib} MiB, of which Strimzi gives {_HEAP:.0%} to the heap: {number(tasks_of_worker, 'task')} of "
-            f"{task // _MIB} MiB and the worker's own {_WORKER_MIB} MiB are {heap:.0f} MiB",
-        ),
-        (
-            "measured",
-            f"{stood_on.text}: {_mb(found.rate(stood_on))}, "
-            f"{_seconds(found.worker_cpu / found.records / stood_on.record_bytes)}",
-        ),
-        *_latency(case, measured),
-        ("model", _model(measured)),
-    ]
+    reasons = {
+        "tasks": f"{_tasks_carry(case.tasks)} {_mb(got.rate)}, limited by {_LIMITS[got.limit]}; "
+        f"{_mb(question.bytes_per_second)} and a quarter more, to catch up after a stop, are {_mb(needed)}",
+        "settings": f"`preset: throughput`; with Kafka's own settings, as many tasks carry {_mb(plain)}",
+        "cores": f"{cores:.1f} in all: {_seconds(cores / needed)}{_factors(case, fitted.of_worker)}; "
+        f"if one of {workers} workers fails, another has {number(tasks_of_worker, 'task')} of {case.tasks}",
+        "brokers": f"{brokers:.1f} cores more in all, of both sides: {_seconds(brokers / needed)}"
+        f"{_factors(case, fitted.of_brokers)}; followers of the target's partitions come on top",
+        "memory": f"{worker_mib} MiB, of which Strimzi gives {_HEAP:.0%} to the heap: "
+        f"{number(tasks_of_worker, 'task')} of {task // _MIB} MiB and the worker's own {_WORKER_MIB} MiB are "
+        f"{heap:.0f} MiB",
+        "measured": f"{stood_on.text}: {_mb(found.rate(stood_on))}, "
+        f"{_seconds(found.worker_cpu / found.records / stood_on.record_bytes)}",
+        "latency": _latency(case, measured),
+        "model": _model(measured),
+    }
     settings = _settings(question, case, workers, worker_cores, worker_mib)
     not_measured = list(_not_measured(case, needed, measured))
     return Answer(case, got, workers, worker_cores, worker_mib, brokers, reasons, not_measured, settings)
@@ -154,10 +140,9 @@ _LIMITS = {
 def _settings(question: Question, case: Case, workers: int, cores: float, mib: int) -> dict[str, Any]:
     """Return the keys of a flow to write into its topology."""
     tuning: dict[str, Any] = {"preset": case.settings}
-    if case.far == "source" and case.round_trip_ms:
-        tuning |= {"roundTripMilliseconds": case.round_trip_ms, "acknowledgeMilliseconds": 5}
-    elif case.round_trip_ms:
-        tuning |= {"roundTripMilliseconds": case.round_trip_ms}
+    if case.round_trip_ms:
+        tuning["roundTripMilliseconds"] = case.round_trip_ms
+        tuning |= {"acknowledgeMilliseconds": 5} if case.far == "source" else {}
     tuning["bytesPerSecondPerPartition"] = math.ceil(question.bytes_per_second / case.partitions)
     resources = {"cpu": f"{cores:g}", "memory": f"{mib}Mi"}
     connect = {"replicas": workers, "resources": {"requests": resources, "limits": dict(resources)}}
@@ -210,17 +195,14 @@ def _tasks_carry(tasks: int) -> str:
 
 def _not_measured(case: Case, needed: float, measured: Measurements) -> Iterator[str]:
     cells = [cell for cell in measured.cells if cell.settings == case.settings and not cell.pace]
-    for title, unit in (
-        ("record_bytes", "B a record"),
-        ("round_trip_ms", "ms of round trip"),
-        ("tasks", "tasks"),
-        ("partitions_of_task", "partitions of a task"),
+    same_side = [cell for cell in cells if not cell.round_trip_ms or cell.far == case.far]
+    for title, unit, comparable in (
+        ("record_bytes", "B a record", cells),
+        ("round_trip_ms", "ms of round trip", same_side),
+        ("tasks", "tasks", cells),
+        ("partitions_of_task", "partitions of a task", cells),
     ):
-        known = [
-            getattr(cell, title)
-            for cell in cells
-            if title != "round_trip_ms" or not cell.round_trip_ms or cell.far == case.far
-        ]
+        known = [getattr(cell, title) for cell in comparable]
         asked = getattr(case, title)
         if not min(known) <= asked <= max(known):
             yield f"{asked:,} {unit}; {min(known):,} to {max(known):,} were"
@@ -244,14 +226,13 @@ def _not_measured(case: Case, needed: float, measured: Measurements) -> Iterator
         )
 
 
-def _latency(case: Case, measured: Measurements) -> Iterator[tuple[str, str]]:
+def _latency(case: Case, measured: Measurements) -> str:
     paced = [cell for cell, got in measured.cells.items() if cell.settings == case.settings and got.p50_ms is not None]
     if not paced:
-        yield "latency", "not measured"
-        return
+        return "not measured"
     cell = nearest(Case(**{**asdict(case), "pace": 1}), paced)
     got = measured.cells[cell]
-    yield "latency", f"p50 {got.p50_ms:.0f} ms, p99 {got.p99_ms:.0f} ms at {_mb(cell.pace)}: {cell.text}"
+    return f"p50 {got.p50_ms:.0f} ms, p99 {got.p99_ms:.0f} ms at {_mb(cell.pace)}: {cell.text}"
 
 
 def _model(measured: Measurements) -> str:
