@@ -59,18 +59,12 @@ _TOOL_OF_KEY = {
     "helm.toolkit.fluxcd.io/name": "helm-controller",
 }
 _RELEASE = {
-    "argocd": (
-        "make Argo CD release it first, without deleting it: `kubectl delete application NAME -n argocd "
-        "--cascade=orphan`"
-    ),
-    "kustomize-controller": (
-        "make Flux release it first, without deleting it: set `prune: false` in the Kustomization, let it "
-        "reconcile, and delete it"
-    ),
-    "helm-controller": (
-        "make Flux release it first, without deleting it: `flux suspend helmrelease NAME`, and then delete the "
-        "HelmRelease, because a suspended one is not uninstalled"
-    ),
+    "argocd": "make Argo CD release it first, without deleting it: `kubectl delete application NAME -n argocd "
+    "--cascade=orphan`",
+    "kustomize-controller": "make Flux release it first, without deleting it: set `prune: false` in the Kustomization, "
+    "let it reconcile, and delete it",
+    "helm-controller": "make Flux release it first, without deleting it: `flux suspend helmrelease NAME`, and then "
+    "delete the HelmRelease, because a suspended one is not uninstalled",
 }
 
 

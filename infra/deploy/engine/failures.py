@@ -13,30 +13,20 @@ _COUNTED = re.compile(r"\d+ errors? occurred:$")
 _ENDINGS = ("update failed", "preview failed")
 #: Who holds a stack; a line of its own for each lock. Source: Pulumi's DIY backend.
 _LOCK_HOLDER = re.compile(r"created by \S+ \(pid \d+\) at \S+")
-#: Words of the engine's message, and the remedy. The first that matches is used.
-_REMEDIES = (
-    ("no resource plugin", f"`pulumi plugin install resource kubernetes {version('pulumi-kubernetes')}`."),
-    (
-        "passphrase",
-        "set PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE to the passphrase the stack was created with.",
-    ),
-    (
-        "currently locked by",
-        "wait until that deployment has ended. If its process no longer runs, release its lock: run "
-        "`replicate up STACK --unlock`, or `pulumi cancel`.",
-    ),
-    (
-        "failed to load checkpoint: EOF",
-        "delete the empty `.attrs` files beside the stack's file in the backend's folder.",
-    ),
-    (
-        "already exists",
-        "if an earlier deployment failed after it had replaced this object, deploy that change again until it "
-        "succeeds, and undo it then. If it is a namespace that you created for your Secrets, set "
-        "`namespace: {create: false}` (`createNamespaces: false` for a pair). If somebody else created the object, run "
-        "`replicate adopt STACK`.",
-    ),
-)
+#: Words of the engine's message -> the remedy. The first that matches is used.
+_REMEDIES = {
+    "no resource plugin": f"`pulumi plugin install resource kubernetes {version('pulumi-kubernetes')}`.",
+    "passphrase": "set PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE to the passphrase the stack was "
+    "created with.",
+    "currently locked by": "wait until that deployment has ended. If its process no longer runs, release its lock: run "
+    "`replicate up STACK --unlock`, or `pulumi cancel`.",
+    "failed to load checkpoint: EOF": "delete the empty `.attrs` files beside the stack's file in the backend's "
+    "folder.",
+    "already exists": "if an earlier deployment failed after it had replaced this object, deploy that change again "
+    "until it succeeds, and undo it then. If it is a namespace that you created for your Secrets, set "
+    "`namespace: {create: false}` (`createNamespaces: false` for a pair). If somebody else created the object, run "
+    "`replicate adopt STACK`.",
+}
 
 
 class NoSuchStackError(CannotRunError):
@@ -63,7 +53,7 @@ def engine_failure(said: str, stack: str, *, opened: bool) -> CannotRunError:
         why = "Pulumi could not open the stack, so nothing was changed."
         remedy = "choose the right backend with `pulumi login` or PULUMI_BACKEND_URL"
     known = next(
-        (remedy.replace("STACK", stack) for sign, remedy in _REMEDIES if sign in what),
+        (remedy.replace("STACK", stack) for sign, remedy in _REMEDIES.items() if sign in what),
         f"{remedy}, and run the command again.",
     )
     return CannotRunError("engine-failed", what, f"stack `{stack}`", why, known)
