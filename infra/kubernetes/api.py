@@ -144,6 +144,17 @@ class KubernetesApi:
         answer = self._call("GET", self._collection(api_version, kind, namespace), params=params)
         return [{"apiVersion": api_version, "kind": kind, **item} for item in answer["items"]]
 
+    def list_if_served(
+        self, api_version: str, kind: str, *, label_selector: str = "", namespace: str | None = None
+    ) -> list[Object]:
+        """The same; none for a kind that is not served."""
+        try:
+            return self.list_all(api_version, kind, label_selector=label_selector, namespace=namespace)
+        except ApiError as error:
+            if error.not_found:
+                return []
+            raise
+
     def list_where_allowed(
         self, api_version: str, kind: str, namespaces: Iterable[str], *, label_selector: str
     ) -> list[Object]:
@@ -151,10 +162,8 @@ class KubernetesApi:
         None for a kind that is not served.
         """
         try:
-            return self.list_all(api_version, kind, label_selector=label_selector)
+            return self.list_if_served(api_version, kind, label_selector=label_selector)
         except ApiError as error:
-            if error.not_found:
-                return []
             if not error.forbidden:
                 raise
         within = namespaces if self.is_namespaced(api_version, kind) else ()

@@ -97,10 +97,8 @@ def _live(api: KubernetesApi, body: Manifest) -> Manifest | None:
 def _allowed(api: KubernetesApi, version: str, bodies: Sequence[Manifest]) -> tuple[str, ...]:
     """Return the namespaces to look in: those of the stack if the account may not list everything, otherwise none."""
     try:
-        api.list_all(version, REPLICATING_KINDS[0])
+        api.list_if_served(version, REPLICATING_KINDS[0])
     except ApiError as error:
-        if error.not_found:
-            return ()
         if not error.forbidden:
             raise
         return tuple(sorted({body["metadata"].get("namespace", "") for body in bodies} - {""}))
@@ -110,11 +108,7 @@ def _allowed(api: KubernetesApi, version: str, bodies: Sequence[Manifest]) -> tu
 def _others(api: KubernetesApi, version: str, searched: Sequence[str]) -> Iterator[Manifest]:
     for kind in REPLICATING_KINDS:
         for namespace in searched or (None,):
-            try:
-                yield from api.list_all(version, kind, namespace=namespace)
-            except ApiError as error:
-                if not error.not_found:
-                    raise
+            yield from api.list_if_served(version, kind, namespace=namespace)
 
 
 def _missing_namespaces(api: KubernetesApi, bodies: Sequence[Manifest]) -> Iterator[str]:

@@ -41,12 +41,7 @@ def _of_kind(api: KubernetesApi, kind: str, namespace: str | None) -> Iterator[O
 
 
 def _listed(api: KubernetesApi, version: str, kind: str, namespace: str | None) -> dict[tuple[str, str], Object]:
-    try:
-        bodies = api.list_all(version, kind, namespace=namespace)
-    except ApiError as error:
-        if error.not_found:
-            return {}
-        raise
+    bodies = api.list_if_served(version, kind, namespace=namespace)
     return {(body["metadata"]["namespace"], body["metadata"]["name"]): body for body in bodies}
 
 

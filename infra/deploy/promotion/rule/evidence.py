@@ -165,17 +165,10 @@ class StackCluster:
         return max(map(spec_change, items), default=None)
 
     def _items(self, kind: str, namespace: str) -> "list[Object]":
-        """Return our objects of one kind; none if the cluster does not have the kind."""
-        from kafka_replication.infra.kubernetes.api import ApiError
-
+        """Our objects of one kind; none if the cluster does not have the kind."""
         version = strimzi(self._settings.topology.strimzi).api_version
         with self._asking(f"{kind} of namespace {namespace}"):
-            try:
-                return self._api.list_all(version, kind, label_selector=OURS, namespace=namespace)
-            except ApiError as error:
-                if not error.not_found:
-                    raise
-                return []
+            return self._api.list_if_served(version, kind, label_selector=OURS, namespace=namespace)
 
     def evidence(self, namespace: str) -> Evidence | None:
         """The recorded evidence of the stack."""
