@@ -1,6 +1,7 @@
 """Compares what runs in a stack's Kubernetes cluster with what the stack's files declare. It only reads."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -81,7 +82,7 @@ def compare_with_cluster(opened: OpenStack, *, lists_secrets: bool = True) -> Co
     if settings.by_gitops:
         known = {*declared.names, *(body["metadata"]["labels"][PART_OF] for body in _objects(declared))}
         own = territory(settings, opened.configured.values)
-        undeleted = undeleted_replications(live, known, own, _other_territories(stack, settings.stacks))
+        undeleted = undeleted_replications(live, known, own, list(_other_territories(stack, settings.stacks)))
     flows = [flow for deployment in declared.deployments.values() for flow in deployment.flows]
     verdicts = by_flow({flow.name: flow.namespace for flow in flows}, published)
     proven = validated({flow.name: flow_digest(flow) for flow in flows}, verdicts)
@@ -98,17 +99,13 @@ def compare_with_cluster(opened: OpenStack, *, lists_secrets: bool = True) -> Co
     return Comparison(stack, LABEL, effects, compared.objects, drift, not_asked=not_asked)
 
 
-def _other_territories(stack: str, stacks: Path) -> list[Territory]:
-    """Return what the other stacks of the project deploy, as far as their files can be read."""
-    territories = []
+def _other_territories(stack: str, stacks: Path) -> Iterator[Territory]:
+    """Yield what the other stacks of the project deploy, as far as their files can be read."""
     for name in stack_names(stacks):
-        try:
-            other = read_settings(name, stacks) if name != stack else None
-        except (CannotRunError, ReplicationError):
-            continue
-        if other is not None:
-            territories.append(territory(other, other.values))
-    return territories
+        if name != stack:
+            with suppress(CannotRunError, ReplicationError):
+                other = read_settings(name, stacks)
+                yield territory(other, other.values)
 
 
 def read_objects(api: KubernetesApi, declared: Snapshot, version: str, *, lists_secrets: bool = True) -> list[Manifest]:

@@ -26,7 +26,7 @@ from kafka_replication.infra.onboard.importing.mirrors import effective_configs,
 from kafka_replication.infra.onboard.importing.reading import ReadObject
 from kafka_replication.infra.onboard.importing.settings import OLD_NAMES
 from kafka_replication.infra.onboard.importing.values import Placeholders
-from kafka_replication.infra.onboard.importing.workers import CONVERTERS, group_name, state_of
+from kafka_replication.infra.onboard.importing.workers import CONVERTERS, GROUP_FIELDS, group_name, state_of
 
 #: Lists whose order does not matter, and one whose order does.
 _SELECTIONS = frozenset({"topics", "topics.exclude", "groups", "groups.exclude"})
@@ -36,7 +36,6 @@ _SOURCE_CONSUMER = {"auto.offset.reset": "earliest", "isolation.level": "read_un
 _PREDICATE = re.compile(r"(transforms\.[^.]+)\.predicate")
 #: What workers have besides what their pods depend on.
 _KEPT_APART = frozenset({"groupId", "offsetStorageTopic"})
-_GROUP = ("groupId", "configStorageTopic", "offsetStorageTopic", "statusStorageTopic")
 
 
 def objects_of(imported: Imported, placeholders: Placeholders) -> dict[str, Manifest]:
@@ -122,7 +121,7 @@ def _is_custom(login: Any) -> bool:
 
 def group_names(kind: str, spec: Manifest) -> dict[str, str]:
     at = worker_cluster(spec)
-    return {field: group_name(kind, field, at, at.get("config") or {}) for field in _GROUP}
+    return {field: group_name(kind, field, at, at.get("config") or {}) for field in GROUP_FIELDS}
 
 
 def _plain(value: Any) -> Any:

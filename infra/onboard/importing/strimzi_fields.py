@@ -142,16 +142,14 @@ def _without(
     return {key: value for key, value in given.items() if key not in removed}
 
 
-#: The fields that `v1` requires in addition: the worker group and its topics.
-_GROUP_FIELDS = tuple(_GROUP)
 #: Kind and API version -> the fields that its definition requires, besides those of each cluster. A mirror connector
 #: also needs its class. Source: the custom resource definitions of Strimzi 0.45 and 1.2.
 _REQUIRED: Mapping[tuple[str, str], tuple[str, ...]] = {
-    ("KafkaConnect", "v1"): ("replicas", "bootstrapServers", *_GROUP_FIELDS),
+    ("KafkaConnect", "v1"): ("replicas", "bootstrapServers", *_GROUP),
     ("KafkaConnect", "v1beta2"): ("bootstrapServers",),
     ("KafkaConnector", "v1"): ("class",),
     ("KafkaConnector", "v1beta2"): ("class",),
-    ("KafkaMirrorMaker2", "v1"): ("replicas", "target", *(f"target.{field}" for field in _GROUP_FIELDS)),
+    ("KafkaMirrorMaker2", "v1"): ("replicas", "target", *(f"target.{field}" for field in _GROUP)),
     ("KafkaMirrorMaker2", "v1beta2"): (),
 }
 

@@ -19,7 +19,7 @@ from kafka_replication.infra.onboard.importing.reading import Notes
 from kafka_replication.infra.onboard.importing.values import may_be_secret, unresolved
 
 #: Field of `v1` -> worker property of `v1beta2`, the key of `connect.storageTopics`, "" for the group.
-_GROUP = {
+GROUP_FIELDS = {
     "groupId": ("group.id", ""),
     "configStorageTopic": ("config.storage.topic", "configs"),
     "offsetStorageTopic": ("offset.storage.topic", "offsets"),
@@ -46,7 +46,7 @@ _SWITCH = {"true": True, "false": False}
 _PLAIN = "It holds a credential in plain text, which is not written."
 #: Fields that other modules read.
 _ELSEWHERE = {
-    "KafkaConnect": {"bootstrapServers", "tls", "authentication", "config", *_GROUP},
+    "KafkaConnect": {"bootstrapServers", "tls", "authentication", "config", *GROUP_FIELDS},
     "KafkaMirrorMaker2": {"clusters", "connectCluster", "mirrors", "target"},
 }
 #: Annotations that ask the operator for a single action, and their leftovers.
@@ -63,7 +63,7 @@ _OTHERS = re.compile(
 
 def group_name(kind: str, field: str, spec: Mapping[str, Any], config: Mapping[str, Any]) -> str:
     """Return the worker group or a storage topic by its field of `v1`; the operator's default if it is not named."""
-    name, role = _GROUP[field]
+    name, role = GROUP_FIELDS[field]
     unnamed = _UNNAMED[kind] + (f"-{role}" if role else "")
     return str(spec.get(field) or config.get(name) or unnamed)
 
@@ -77,7 +77,7 @@ def connect_of(
     connect: dict[str, Any] = {"name": read.name} if read.name != replication else {}
     connect["groupId"] = group_name(read.kind, "groupId", at, config)
     connect["storageTopics"] = {
-        role: group_name(read.kind, field, at, config) for field, (_, role) in _GROUP.items() if role
+        role: group_name(read.kind, field, at, config) for field, (_, role) in GROUP_FIELDS.items() if role
     }
     connect |= own_labels(notes)
     connect |= {key: copy.deepcopy(spec[key]) for key in _AS_WRITTEN if spec.get(key) is not None}
@@ -93,7 +93,7 @@ def connect_of(
         why = "It is 0, so nothing runs. A topology has at least one worker: deploying it starts the connectors."
         of_spec("replicas", "no-workers", why, "set `connect.replicas` to 1 or more, or keep this object as it is.")
     connect |= _logging(spec) | _metrics(spec, of_spec) | _template(spec, of_spec)
-    named = {EXACTLY_ONCE_SUPPORT, *(name for name, _ in _GROUP.values())}
+    named = {EXACTLY_ONCE_SUPPORT, *(name for name, _ in GROUP_FIELDS.values())}
     if own := {key: value for key, value in config.items() if key not in named and not _rendered(key, value)}:
         exactly_once = str(config.get(EXACTLY_ONCE_SUPPORT, "")).lower() == "enabled"
         refused = refused_properties(Owner.WORKER, own, kafka, exactly_once=exactly_once)

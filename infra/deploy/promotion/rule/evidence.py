@@ -261,9 +261,8 @@ def known_from_outputs(
     """Return what Pulumi's outputs and the cluster say about a stack; a stack without outputs is not deployed."""
     deployed = outputs.get("replications", {})
     flows = tuple(FlowState(name, flow["namespace"], flow["digest"]) for name, flow in deployed.items())
-    evidence = cluster.evidence(evidence_namespace)
     state = StackState(settings.stack, outputs.get("modelDigest"), flows)
-    return _known(settings, state, evidence, cluster)
+    return _known(settings, state, cluster.evidence(evidence_namespace), cluster)
 
 
 def known_as_declared(
