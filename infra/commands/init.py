@@ -2,15 +2,16 @@
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from kafka_replication.infra.commands.console import done, interruptible, out, print_next, say
-from kafka_replication.infra.onboard.new_project.answers import Answers, Assumed, ClusterAnswers, assumed
+from kafka_replication.components.contract.grouping import grouped
+from kafka_replication.infra.commands.console import interruptible, out, print_next
+from kafka_replication.infra.onboard.new_project.answers import Answers, ClusterAnswers, assumed
 from kafka_replication.infra.onboard.new_project.files import advice, require_empty, requirement, write_project
 from kafka_replication.infra.stack.yaml_files import shown
 
@@ -77,8 +78,8 @@ def init(
     )
     written = write_project(answers, folder)
     for path in written:
-        done(shown(folder / path))
-    _print_assumed(list(assumed(answers, ask.given)), folder)
+        out.print(f"[green]✓[/] {escape(shown(folder / path))}", soft_wrap=True)
+    _print_assumed(grouped(assumed(answers, ask.given)), folder)
     if wrong := [option for option in ("--environment", "--target-region") if option not in ask.given]:
         say(
             f"The stack is named {answers.stack}. If that is wrong, start again in a new folder with "
@@ -90,13 +91,13 @@ def init(
     print_next(folder, ["replicate check", rendering, "replicate local demo      # try it on this machine"])
 
 
-def _print_assumed(facts: Sequence[Assumed], folder: Path) -> None:
+def _print_assumed(by_file: Mapping[str, Sequence[tuple[str, str]]], folder: Path) -> None:
+    """The facts that nobody gave, by file."""
     out.print("\nAssumed; correct what is wrong:")
-    for file in dict.fromkeys(fact.file for fact in facts):
-        say(f"  in {shown(folder / file)}")
-        for fact in facts:
-            if fact.file == file:
-                say(f"    {fact.key}: {fact.value}")
+    for file, facts in by_file.items():
+        out.print(f"  in {shown(folder / file)}", markup=False, soft_wrap=True)
+        for key, value in facts:
+            out.print(f"    {key}: {value}", markup=False, soft_wrap=True)
 
 
 @dataclass

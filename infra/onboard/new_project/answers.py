@@ -123,15 +123,6 @@ def _cluster_problems(role: str, cluster: ClusterAnswers) -> Iterator[Problem]:
             yield Problem(f"--{role}-servers", "server-without-port", what, why, remedy)
 
 
-@dataclass(frozen=True)
-class Assumed:
-    """One fact. `file` is relative to the project; a `*` in `key` stands for every cluster."""
-
-    file: str
-    key: str
-    value: str
-
-
 def optional_facts(answers: Answers) -> Iterator[tuple[str, str, str]]:
     """Yield each option that becomes a key of the topology, with this key and its value."""
     flow = f"replications.{answers.flow_name}"
@@ -144,11 +135,12 @@ def optional_facts(answers: Answers) -> Iterator[tuple[str, str, str]]:
     yield "--groups", f"{flow}.groups", ", ".join(answers.groups)
 
 
-def assumed(answers: Answers, given: Collection[str]) -> Iterator[Assumed]:
-    """Yield the facts that no option in `given` says, such as `--topics`, and those that have no option."""
+def assumed(answers: Answers, given: Collection[str]) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Yield the facts that no option in `given` says, such as `--topics`, and those that have no option: the file in
+    the project, and key and value. A `*` in a key stands for every cluster."""
     topology, stack = answers.topology_file, f"stacks/Pulumi.{answers.stack}.yaml"
     flow = f"replications.{answers.flow_name}"
-    yield from (Assumed(topology, key, value) for option, key, value in optional_facts(answers) if option not in given)
+    yield from ((topology, (key, value)) for option, key, value in optional_facts(answers) if option not in given)
     names = (answers.source.kubernetes_name, answers.target.kubernetes_name)
     for key, login, secret, entry in (
         ("tls.trust", "", "ca", "ca.crt"),
@@ -156,9 +148,9 @@ def assumed(answers: Answers, given: Collection[str]) -> Iterator[Assumed]:
         ("validation.authentication", "SCRAM-SHA-512, user validator, ", "validator", "password"),
     ):
         secrets = " and ".join(f"{name}-{secret}" for name in names)
-        yield Assumed(topology, f"clusters.*.{key}", f"{login}key {entry} of the Secrets {secrets}")
-    yield Assumed(topology, f"{flow}.namespace", f"mirror-{answers.flow_name} exists and has these Secrets")
+        yield topology, (f"clusters.*.{key}", f"{login}key {entry} of the Secrets {secrets}")
+    yield topology, (f"{flow}.namespace", f"mirror-{answers.flow_name} exists and has these Secrets")
     if "--environment" not in given:
-        yield Assumed(stack, "replication:topology", answers.environment)
+        yield stack, ("replication:topology", answers.environment)
     if not answers.context:
-        yield Assumed(stack, "kubernetes:context", "not set, so the current context of your kubeconfig")
+        yield stack, ("kubernetes:context", "not set, so the current context of your kubeconfig")

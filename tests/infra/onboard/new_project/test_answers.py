@@ -238,11 +238,10 @@ def test_each_assumed_fact_names_a_key_of_its_file_and_every_value_of_it(project
     """A key of a template that was renamed would send the reader to a place that does not exist."""
     facts = list(assumed(replace(ANSWERS, context="west"), ()))
     assert len(facts) > 12
-    for fact in facts:
-        document = yaml.safe_load((project / fact.file).read_text())
-        for value in at_key(document.get("config", document), fact.key.split(".")):
-            said = fact.value.lower()
-            assert [leave for leave in leaves(value) if leave.lower() not in said] == [], fact
+    for file, (key, text) in facts:
+        document = yaml.safe_load((project / file).read_text())
+        for value in at_key(document.get("config", document), key.split(".")):
+            assert [leave for leave in leaves(value) if leave.lower() not in text.lower()] == [], key
 
 
 def at_key(document: Any, key: list[str]) -> list[Any]:
