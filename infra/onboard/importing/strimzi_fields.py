@@ -163,16 +163,13 @@ def missing(kind: str, api: str, spec: Mapping[str, Any]) -> str | None:
             return f"spec.{path}"
     if kind != "KafkaMirrorMaker2":
         return None
-    ends = [("spec.target", spec["target"])] if "target" in spec else []
-    ends += [(f"spec.clusters.{index}", cluster) for index, cluster in enumerate(spec.get("clusters", ()))]
+    ends = [(f"spec.clusters.{index}", cluster) for index, cluster in enumerate(spec.get("clusters", ()))]
     if "target" in spec:
         mirrors = enumerate(spec.get("mirrors", ()))
-        ends += [(f"spec.mirrors.{index}.source", mirror.get("source", {})) for index, mirror in mirrors]
-    for path, cluster in ends:
-        for key in ("alias", "bootstrapServers"):
-            if not cluster.get(key):
-                return f"{path}.{key}"
-    return None
+        sources = ((f"spec.mirrors.{index}.source", mirror.get("source", {})) for index, mirror in mirrors)
+        ends = [("spec.target", spec["target"]), *ends, *sources]
+    keys = ("alias", "bootstrapServers")
+    return next((f"{path}.{key}" for path, cluster in ends for key in keys if not cluster.get(key)), None)
 
 
 def null_properties(value: object, path: str) -> Iterator[str]:

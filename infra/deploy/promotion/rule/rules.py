@@ -60,11 +60,6 @@ class FlowState:
     accepts: frozenset[str] = frozenset()
 
     @property
-    def passing_since(self) -> datetime | None:
-        """When the latest unbroken series of passing validations began, if that is known."""
-        return self.proof.passing_since if self.proof is not None else None
-
-    @property
     def proven_since(self) -> datetime | None:
         """When the flow was first proven after its last change: since the series began, or by the last validation."""
         if self.proof is None:
@@ -96,7 +91,8 @@ class StackState:
     def proven_since(self) -> datetime | None:
         """The time since which the stack has been proven, if it is proven."""
         recorded, changed = self.recorded_since, self.changed_at
-        begun = max((since for flow in self.flows if (since := flow.passing_since) is not None), default=None)
+        proofs = [flow.proof for flow in self.flows if flow.proof is not None]
+        begun = max((proof.passing_since for proof in proofs if proof.passing_since is not None), default=None)
         if recorded is not None and (changed is None or recorded > changed) and (begun is None or recorded >= begun):
             return recorded
         return max((flow.proven_since for flow in self.flows if flow.proven_since is not None), default=None)
