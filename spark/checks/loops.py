@@ -12,11 +12,13 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from kafka_replication.components.contract.parameters import GuardParameters
-from kafka_replication.components.contract.report import SAMPLES, Finding, FindingSeverity, fail
+from kafka_replication.components.contract.report import Finding, fail
 from kafka_replication.components.contract.wording import numbered
 from kafka_replication.components.kafka.cycles import Cycle
 from kafka_replication.components.kafka.positions import TopicPartition
+from kafka_replication.spark.checks.parity import meanings
 from kafka_replication.spark.checks.parity.differences import Difference
+from kafka_replication.spark.checks.parity.findings import findings_by_meaning
 from kafka_replication.spark.checks.parity.first_pass import FirstPass
 from kafka_replication.spark.checks.parity.meanings import Meaning
 from kafka_replication.spark.checks.parity.sums import both_clusters, both_sides
@@ -188,26 +190,9 @@ def _arrivals(
 
 
 _MEANINGS: Mapping[str, Meaning] = {
-    MARKED_ON_SOURCE: Meaning(
-        "marked-elsewhere",
-        FindingSeverity.FAIL,
-        "record[|s] on {source} [carries|carry] the mark of {target} ({filter}), but {target} has no such record. The "
-        "guard treats [it as a copy, so it is never replicated|them as copies, so they are never replicated] to "
-        "{target}",
-    ),
-    MARKED_ON_TARGET: Meaning(
-        "marked-elsewhere",
-        FindingSeverity.FAIL,
-        "record[|s] on {target} [carries|carry] both {filter} and {mark}, but {source} has no such record. The guard "
-        "of the other direction treats [it as a copy, so it is never replicated|them as copies, so they are never "
-        "replicated] to {source}",
-    ),
-    WENT_ROUND: Meaning(
-        "records-loop",
-        FindingSeverity.FAIL,
-        "record[|s] on {target} [carries|carry] both {filter} and {mark}. [It|They] went {target} -> {source} -> "
-        "{target}, although the guard should have dropped [it|them]",
-    ),
+    MARKED_ON_SOURCE: meanings.MARKED_ON_SOURCE,
+    MARKED_ON_TARGET: meanings.MARKED_ON_TARGET,
+    WENT_ROUND: meanings.WENT_ROUND,
 }
 
 
@@ -235,15 +220,6 @@ def read_marks(flow: OpenFlow, first_pass: FirstPass) -> list[Difference]:
 
 
 def mark_findings(marked: Sequence[Difference], guard: GuardParameters, source: str, target: str) -> list[Finding]:
-    """Return one finding per topic and kind. `source` and `target` are aliases."""
-    grouped: dict[tuple[str, str], list[Difference]] = {}
-    for partition in sorted(marked):
-        grouped.setdefault((partition.partition.topic, partition.kind), []).append(partition)
-    findings = []
-    for (topic, kind), members in grouped.items():
-        what = _MEANINGS[kind]
-        count = sum(member.records for member in members)
-        sentence = what.sentence(count, source=source, target=target, filter=guard.filter, mark=guard.mark)
-        where = "; ".join(member.place for member in members[:SAMPLES])
-        findings.append(Finding(what.code, what.severity, f"{topic}: {sentence} ({where})", count))
-    return findings
+    """Return the findings. `source` and `target` are aliases."""
+    found = ((_MEANINGS[difference.kind], difference) for difference in marked)
+    return findings_by_meaning(found, source=source, target=target, filter=guard.filter, mark=guard.mark)

@@ -283,7 +283,10 @@ def compared(logs: Logs) -> RecordComparison | None:
 def parity_codes(comparison: RecordComparison | None) -> dict[str, FindingSeverity]:
     if comparison is None:
         return {"records-not-compared": FindingSeverity.ERROR}
-    return {each.code: each.severity for each in parity_findings(comparison.differences, comparison.sides)}
+    return {
+        each.code: each.severity
+        for each in parity_findings(comparison.differences, comparison.sides, "useast", "uswest")
+    }
 
 
 def retention_codes(

@@ -141,7 +141,7 @@ def codes(pair: Pair, source: str) -> dict[str, FindingSeverity]:
         here, there = by_role[SOURCE, COMPARED], by_role[TARGET, COMPARED]
         sides = {ORDERS: Sides(pair.log(source), pair.log(target), len(here), len(there), False, guarded=True)}
         kinds = with_expired(without_time_to_continue(differences(here, there)), sides, {})
-        found += parity_findings(with_surplus(kinds, sides, {}), sides)
+        found += parity_findings(with_surplus(kinds, sides, {}), sides, "useast", "uswest")
     hidden = "the flow has a guard"
     replicated = Replicated(ORDERS, SyncHistory(), logs[0][ORDERS], logs[1][ORDERS], True, "delete", hidden)
     found += judge([replicated]).findings

@@ -26,7 +26,7 @@ SYNCED = SyncHistory((OffsetSync(60, 0), OffsetSync(70, 10)))
 
 def sides(source: tuple[int, int] = (0, 100), target: tuple[int, int] = (0, 0), **changes: Any) -> Sides:
     given = {"source_records": 100, "target_records": 0, "compacted": False, **changes}
-    return Sides(OffsetRange(*source), OffsetRange(*target), source_alias="useast", target_alias="uswest", **given)
+    return Sides(OffsetRange(*source), OffsetRange(*target), **given)
 
 
 def test_the_oldest_offset_sync_shows_where_a_flow_from_latest_started() -> None:
@@ -90,14 +90,14 @@ def test_a_partition_that_was_never_replicated_is_judged_by_the_other_partitions
 ) -> None:
     missing = [Difference(ORDERS, "missing", 100, 0, 99)]
     differences = without_start(missing, {ORDERS: given}, {ORDERS: start}, {ORDERS: newest}, began)
-    (finding,) = parity_findings(differences, {ORDERS: given})
+    (finding,) = parity_findings(differences, {ORDERS: given}, "useast", "uswest")
     assert (finding.code, finding.severity, finding.count) == (code, severity, 100)
 
 
 @pytest.mark.parametrize("compacted", [False, True], ids=["deleted by time", "compacted"])
 def test_records_before_the_start_are_counted_in_a_note(compacted: bool) -> None:
     given = {ORDERS: sides(target=(0, 40), target_records=40, compacted=compacted)}
-    (finding,) = parity_findings([Difference(ORDERS, "before-start", 60, 0, 59)], given)
+    (finding,) = parity_findings([Difference(ORDERS, "before-start", 60, 0, 59)], given, "useast", "uswest")
     assert (finding.code, finding.severity, finding.count) == ("before-the-start", FindingSeverity.NOTE, 60)
     assert finding.message == (
         "orders: 60 records are only on useast, before the first replicated record: the flow starts at latest "
@@ -107,7 +107,7 @@ def test_records_before_the_start_are_counted_in_a_note(compacted: bool) -> None
 
 def test_the_note_mentions_records_that_have_expired_on_the_target_since() -> None:
     given = {ORDERS: sides(target=(5, 40), target_records=35)}
-    (finding,) = parity_findings([Difference(ORDERS, "before-start", 65, 0, 64)], given)
+    (finding,) = parity_findings([Difference(ORDERS, "before-start", 65, 0, 64)], given, "useast", "uswest")
     assert (finding.code, "records have expired on uswest since" in finding.message) == ("before-the-start", True)
 
 

@@ -18,7 +18,7 @@ ONE_TO_ONE = SyncHistory((OffsetSync(0, 0), OffsetSync(199, 199)))
 def codes(*differences: tuple[str, int], of: Sides, history: SyncHistory = ONE_TO_ONE) -> dict[str, int]:
     given = [Difference(ORDERS, kind, records, 0, 199) for kind, records in differences]
     found = with_surplus(given, {ORDERS: of}, {ORDERS: history})
-    return {each.code: each.count for each in parity_findings(found, {ORDERS: of})}
+    return {each.code: each.count for each in parity_findings(found, {ORDERS: of}, "useast", "uswest")}
 
 
 HEAD = sides(source=(80, 200), target=(100, 200), held=100, at_source=120)

@@ -24,7 +24,7 @@ def sides(
     compacted: bool = False,
     at_source: int = 100,
 ) -> Sides:
-    return Sides(OffsetRange(*source), OffsetRange(*target), at_source, held, compacted, "useast", "uswest")
+    return Sides(OffsetRange(*source), OffsetRange(*target), at_source, held, compacted)
 
 
 @pytest.mark.parametrize(
@@ -268,14 +268,14 @@ def sides(
 def test_a_difference_gets_the_code_and_severity_of_its_cause(
     kind: str, given: Sides, code: str, severity: FindingSeverity
 ) -> None:
-    (finding,) = parity_findings([Difference(ORDERS, kind, 3, 5, 7)], {ORDERS: given})
+    (finding,) = parity_findings([Difference(ORDERS, kind, 3, 5, 7)], {ORDERS: given}, "useast", "uswest")
     assert (finding.code, finding.severity, finding.count) == (code, severity, 3)
 
 
 def test_a_finding_names_topic_partition_and_offsets() -> None:
     other = TopicPartition("orders", 2)
     found = [Difference(ORDERS, "missing-hole", 3, 5, 7), Difference(other, "missing-hole", 1, 9, 9)]
-    (finding,) = parity_findings(found, {ORDERS: sides(), other: sides()})
+    (finding,) = parity_findings(found, {ORDERS: sides(), other: sides()}, "useast", "uswest")
     assert finding.count == 4
     assert finding.message == (
         "orders: 4 records of useast are missing on uswest (partition 0 offsets 5 to 7; partition 2 offset 9)"
@@ -286,7 +286,7 @@ def test_a_finding_names_topic_partition_and_offsets() -> None:
 def test_records_of_an_open_transaction_are_not_called_extra(kind: str) -> None:
     """A connector that reads uncommitted records has replicated them; the job cannot see them on the source."""
     found, given = [Difference(ORDERS, kind, 3, 5, 7)], {ORDERS: replace(sides(), source_unread=OffsetRange(90, 100))}
-    (finding,) = parity_findings(found, given)
+    (finding,) = parity_findings(found, given, "useast", "uswest")
     assert (finding.code, finding.severity) == ("records-not-judged", FindingSeverity.NOTE)
     assert unread_on_source(found, given) == {ORDERS: OffsetRange(90, 100)}
 
@@ -334,5 +334,5 @@ def test_many_samples_of_one_kind_do_not_hide_the_others() -> None:
     ],
 )
 def test_expiry_on_the_target_is_not_assumed_if_it_may_hold_other_records(kind: str, given: Sides, code: str) -> None:
-    (finding,) = parity_findings([Difference(ORDERS, kind, 4, 0, 3)], {ORDERS: given})
+    (finding,) = parity_findings([Difference(ORDERS, kind, 4, 0, 3)], {ORDERS: given}, "useast", "uswest")
     assert finding.code == code

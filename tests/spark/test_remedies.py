@@ -16,11 +16,11 @@ from kafka_replication.spark.report.remedies import REMEDIES, with_remedies
 from tests.repository import ROOT
 from tests.spark.documents import a_flow
 
-_MAKERS = {"fail": "fail", "error": "error", "note": "note", "severity": "error", "Meaning": ""}
+_MAKERS = {"fail": "fail", "error": "error", "note": "note", "severity": "error"}
 
 
 def codes_in_the_checks() -> dict[str, str]:
-    """Each code that the checks give a finding, with its severity there. For `Meaning`, the severity is an argument."""
+    """Each code that the checks give a finding, with its severity there."""
     found = {}
     for file in (ROOT / "spark" / "checks").rglob("*.py"):
         constants = {}
@@ -28,10 +28,9 @@ def codes_in_the_checks() -> dict[str, str]:
             match node:
                 case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=str(value))):
                     constants[name] = value
-                case ast.Call(func=ast.Name(id=maker), args=[first, *rest]) if maker in _MAKERS:
+                case ast.Call(func=ast.Name(id=maker), args=[first, *_]) if maker in _MAKERS:
                     code = first.value if isinstance(first, ast.Constant) else constants.get(ast.unparse(first), "")
-                    said = ast.unparse(rest[0]).removeprefix("FindingSeverity.").lower() if maker == "Meaning" else ""
-                    found[str(code)] = said or _MAKERS[maker]
+                    found[str(code)] = _MAKERS[maker]
     return found
 
 

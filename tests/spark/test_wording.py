@@ -4,14 +4,12 @@ import pytest
 
 from kafka_replication.components.contract.report import Coverage
 from kafka_replication.components.contract.wording import agreeing, numbered
-from kafka_replication.spark.checks import loops
 from kafka_replication.spark.checks.parity import meanings
 from kafka_replication.spark.checks.parity.differences import Difference
 from kafka_replication.spark.checks.parity.meanings import Meaning
 from tests.spark.test_aborted_and_compacted import ORDERS
 
 _ALL = {f"{name} {each.code}": each for name, each in vars(meanings).items() if isinstance(each, Meaning)}
-_ALL |= {f"{kind} {each.code}": each for kind, each in loops._MEANINGS.items()}
 _NAMES = {"source": "useast", "target": "uswest", "filter": "from-uswest", "mark": "from-useast"}
 
 

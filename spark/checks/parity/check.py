@@ -101,7 +101,11 @@ def check_parity(
         findings += times_not_compared(first_pass.untimed, flow.parameters.source.alias)
         findings += filtered(first_pass, flow.parameters.source.alias, flow.parameters.target.alias)
         findings += parity_findings(
-            comparison.differences, comparison.sides, division.labels(flow.parameters, flow.partitions)
+            comparison.differences,
+            comparison.sides,
+            flow.parameters.source.alias,
+            flow.parameters.target.alias,
+            division.labels(flow.parameters, flow.partitions),
         )
         late = lags(comparison.differences, comparison.sides)
         findings += division.behind(flow.parameters, {**late, **absent_records})

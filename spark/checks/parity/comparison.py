@@ -219,8 +219,6 @@ def _sides_now(
             first_pass.source[partition].records,
             first_pass.target[partition].records,
             partition in compacted,
-            flow.parameters.source.alias,
-            flow.parameters.target.alias,
             source_unread.get(partition),
             target_unread.get(partition),
             flow.parameters.exactly_once,

@@ -46,7 +46,7 @@ class Difference(NamedTuple):
 
 @dataclass(frozen=True)
 class Sides:
-    """Both logs of a partition, the records that each held in the first pass, and the clusters' aliases.
+    """Both logs of a partition, and the records that each held in the first pass.
 
     A log may have offsets without a record: transaction markers, aborted records, records removed by compaction.
     `source_unread` and `target_unread` are offsets that could not be read because of open transactions. With
@@ -61,8 +61,6 @@ class Sides:
     source_records: int
     target_records: int
     compacted: bool
-    source_alias: str = "source"
-    target_alias: str = "target"
     source_unread: OffsetRange | None = None
     target_unread: OffsetRange | None = None
     exactly_once: bool = False

@@ -77,23 +77,31 @@ def unread_on_target(
 def parity_findings(
     differences: Sequence[Difference],
     sides: Mapping[TopicPartition, Sides],
+    source: str,
+    target: str,
     labels: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Finding]:
-    """Return one finding per topic and meaning, which names partitions and offsets. `labels` replace the names of
-    topics.
-    """
+    """Return the findings. `source` and `target` are aliases; `labels` replace the names of topics."""
+    counted = (difference for difference in differences if difference.kind != CHANGED_COPY)
+    found = ((meaning(difference, sides[difference.partition]), difference) for difference in counted)
+    return findings_by_meaning(found, labels, source=source, target=target)
+
+
+def findings_by_meaning(
+    found: Iterable[tuple[meanings.Meaning, Difference]],
+    labels: Mapping[str, str] = MappingProxyType({}),
+    **names: str,
+) -> list[Finding]:
+    """Return one finding per topic and meaning, which names partitions and offsets. `names` are those of its text."""
     grouped: dict[tuple[str, meanings.Meaning], list[Difference]] = {}
-    for difference in differences:
-        if difference.kind != CHANGED_COPY:
-            grouped.setdefault(
-                (difference.partition.topic, meaning(difference, sides[difference.partition])), []
-            ).append(difference)
+    for what, difference in found:
+        grouped.setdefault((difference.partition.topic, what), []).append(difference)
     findings = []
     for (topic, what), members in sorted(grouped.items(), key=lambda item: (item[0][0], item[0][1].code)):
-        count, side = sum(member.records for member in members), sides[members[0].partition]
-        sentence = what.sentence(count, source=side.source_alias, target=side.target_alias)
+        count = sum(member.records for member in members)
         where = "; ".join(member.place for member in sorted(members)[:SAMPLES])
-        findings.append(Finding(what.code, what.severity, f"{labels.get(topic, topic)}: {sentence} ({where})", count))
+        text = f"{labels.get(topic, topic)}: {what.sentence(count, **names)} ({where})"
+        findings.append(Finding(what.code, what.severity, text, count))
     return findings
 
 

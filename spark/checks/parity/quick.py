@@ -9,10 +9,10 @@ restarts begins at an earlier record, and sends all that follow it again.
 import time
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from kafka_replication.components.contract.report import SAMPLES, CheckName, CheckOutcome, Coverage, Finding, error
+from kafka_replication.components.contract.report import CheckName, CheckOutcome, Coverage, Finding, error
 from kafka_replication.components.contract.wording import numbered
 from kafka_replication.components.kafka.offset_syncs import SyncHistory
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
@@ -22,7 +22,8 @@ from kafka_replication.spark.checks.offsets.nearby import records_near
 from kafka_replication.spark.checks.offsets.position_proof import RecordDigest
 from kafka_replication.spark.checks.parity import meanings
 from kafka_replication.spark.checks.parity.check import times_not_compared
-from kafka_replication.spark.checks.parity.findings import PartitionRecords, topic_rows
+from kafka_replication.spark.checks.parity.differences import Difference
+from kafka_replication.spark.checks.parity.findings import PartitionRecords, findings_by_meaning, topic_rows
 from kafka_replication.spark.checks.parity.first_pass import (
     CommittedLogs,
     committed_logs,
@@ -258,30 +259,21 @@ def _on_target(
 
 
 def _findings(
-    flow: OpenFlow, by_partition: Mapping[TopicPartition, Mapping[meanings.Meaning, Iterable[RecordDigest]]]
+    flow: OpenFlow, by_partition: Mapping[TopicPartition, Mapping[meanings.Meaning, Sequence[RecordDigest]]]
 ) -> list[Finding]:
-    """Return one finding per topic and meaning."""
-    grouped: dict[tuple[str, meanings.Meaning], list[tuple[int, list[RecordDigest]]]] = {}
-    for partition, by_meaning in by_partition.items():
-        for what, records in by_meaning.items():
-            grouped.setdefault((partition.topic, what), []).append((partition.partition, list(records)))
-    labels = division.labels(flow.parameters, flow.partitions)
-    findings = []
-    for (topic, what), members in sorted(grouped.items(), key=lambda item: (item[0][0], item[0][1].code)):
-        count = sum(len(records) for _, records in members)
-        sentence = what.sentence(count, source=flow.parameters.source.alias, target=flow.parameters.target.alias)
-        where = "; ".join(
-            f"partition {number} offsets {min(records).offset} to {max(records).offset}"
-            for number, records in sorted(members)[:SAMPLES]
-        )
-        findings.append(Finding(what.code, what.severity, f"{labels.get(topic, topic)}: {sentence} ({where})", count))
-    return findings
+    found = (
+        (what, Difference(partition, what.code, len(records), min(records).offset, max(records).offset))
+        for partition, by_meaning in by_partition.items()
+        for what, records in by_meaning.items()
+    )
+    source, target = flow.parameters.source.alias, flow.parameters.target.alias
+    return findings_by_meaning(found, division.labels(flow.parameters, flow.partitions), source=source, target=target)
 
 
-def _lags(by_partition: Mapping[TopicPartition, Mapping[meanings.Meaning, Iterable[RecordDigest]]]) -> dict[str, int]:
+def _lags(by_partition: Mapping[TopicPartition, Mapping[meanings.Meaning, Sequence[RecordDigest]]]) -> dict[str, int]:
     lags: dict[str, int] = {}
     for partition, by_meaning in by_partition.items():
-        if late := len(list(by_meaning.get(meanings.LAGGING, ()))):
+        if late := len(by_meaning.get(meanings.LAGGING, ())):
             lags[partition.topic] = lags.get(partition.topic, 0) + late
     return lags
 
@@ -290,11 +282,11 @@ def _outcome(
     flow: OpenFlow,
     logs: BothLogs,
     tails: Mapping[TopicPartition, NewestRecords],
-    by_partition: Mapping[TopicPartition, Mapping[meanings.Meaning, Iterable[RecordDigest]]],
+    by_partition: Mapping[TopicPartition, Mapping[meanings.Meaning, Sequence[RecordDigest]]],
     findings: list[Finding],
     topics_in_rings: int,
 ) -> CheckOutcome:
-    lacking = {partition: sum(len(list(records)) for records in by.values()) for partition, by in by_partition.items()}
+    lacking = {partition: sum(map(len, by.values())) for partition, by in by_partition.items()}
     compared = {
         partition: PartitionRecords(len(tail.source), len(tail.source) - lacking[partition], not lacking[partition])
         for partition, tail in tails.items()
