@@ -53,8 +53,23 @@ _OR_ACCEPT = (
     ". If you know that {trust}, say so in the replication: `validation: {{accept: [{{finding: {code}, reason: …}}]}}`"
 )
 
-#: Remedies by code. A note with an empty remedy is only information: there is nothing to do.
+#: Notes that are only information.
+_NOTHING_TO_DO = (
+    *("authorizer-off", "before-the-start", "ca-bundle-cut", "checkpoints-without-task", "compacted-apart"),
+    *("compared-in-full", "expired-on-source", "group-active", "group-before-the-start", "group-excluded"),
+    *("headers-not-compared", "heartbeat-gap", "heartbeats-of-workers", "heartbeats-shared", "nothing-of-its-own"),
+    *("nothing-since-the-start", "open-to-all", "records-filtered", "records-not-judged", "timestamps-not-compared"),
+    "upstream-clusters",
+)
+#: Findings about something of the flow that does not arrive.
+_STANDSTILL = (
+    *("checkpoint-behind", "checkpoint-missing", "connector-without-task", "group-not-synced", "heartbeat-stale"),
+    *("heartbeat-topic-missing", "no-heartbeat", "no-offset-sync", "nothing-arrived"),
+)
+#: Remedies by code.
 REMEDIES: Mapping[str, str] = {
+    **dict.fromkeys(_NOTHING_TO_DO, ""),
+    **dict.fromkeys(_STANDSTILL, _RUNS),
     "acl-denied": "remove the denial, or let the flow log in as a user that it does not cover",
     "acl-missing": "create the ACL that `replicate acls {stack} --commands` prints for it",
     "acl-narrower": "if these ACLs will not cover all topics and groups that the flow selects, create the ACLs that "
@@ -67,29 +82,22 @@ REMEDIES: Mapping[str, str] = {
     "applications-cannot-start": "before a failover, run what `replicate ready {stack} {flow}` prints",
     "applications-not-judged": "ask those who run the applications, and judge again with `replicate ready {stack} "
     "{flow}`",
-    "authorizer-off": "",
-    "before-the-start": "",
     "behind-oldest-sync": "let the group consume on {source} until it passes the next offset sync. A smaller "
     "`offset.lag.max` writes syncs more often",
-    "ca-bundle-cut": "",
     "checkpoint-ahead": "let the group consume on {source} up to the checkpoint. Otherwise it may skip the records in "
     "between on {target}, unless you set its offset there by hand",
-    "checkpoint-behind": _RUNS,
-    "checkpoint-missing": _RUNS,
     "checkpoint-past-end": "do not let groups start on {target} from this checkpoint. If the remote topic was deleted "
     "and created again, wait until new checkpoints are written, and "
     + _AGAIN
     + ". If you must fail over before this check passes, "
     + _SET_OFFSET,
     "checkpoint-undecodable": "find out what writes other records to the checkpoints topic on {target}, and stop it",
-    "checkpoints-without-task": "",
     "connector-failed": "correct what the cause names, deploy it with `replicate up {stack}` if the topology changed, "
     "and restart what failed: `replicate restart {stack} {flow}`",
     "connector-missing": "`replicate up {stack}`",
     "connector-not-reported": "wait until the operator has reconciled, two minutes by default, and " + _AGAIN,
     "connector-stopped": "`replicate resume {stack} {flow}` if somebody paused or stopped it; `replicate status "
     "{stack}` shows who. If the topology declares it, set `state: running` there, and `replicate up {stack}`",
-    "connector-without-task": _RUNS,
     "copied-out-of-turn": "do not fail over to {target}. If a task has restarted and not caught up yet, wait for it, "
     "and " + _AGAIN + ". Otherwise find out what else writes to the remote topic there, such as a second connector or "
     "a worker that was cut off from its group. To correct the order for consumers, let the source connector send the "
@@ -100,13 +108,10 @@ REMEDIES: Mapping[str, str] = {
     "committed-past-end": "let a consumer of the group commit an offset on {source}, or reset the group there, and "
     + _AGAIN,
     "compacted": "compare the newest record of these keys yourself; report.json has samples with their offsets",
-    "compacted-apart": "",
-    "compared-in-full": "",
     "duplicated-records": "nothing, if consumers tolerate duplicates; otherwise set `exactlyOnce`",
     "duplicated-exactly-once": "report.json has samples of the duplicates with their timestamps. If these are later "
     "than the change to `exactlyOnce: enabled`, look for a second connector that replicates the topic",
     "empty-range": "produce a record to a topic of the flow on {source}, or correct the flow's `topics`, and " + _AGAIN,
-    "expired-on-source": "",
     "expired-on-target": "if consumers of {target} still need them, set a longer `retention.ms` there and exclude it "
     "from the topic configuration that the flow copies",
     "extra-records": _FIND_WRITER,
@@ -115,26 +120,15 @@ REMEDIES: Mapping[str, str] = {
     "foreign-partitions": "find out who added the partitions. Add partitions on {source} only: the flow then adds "
     "those that {target} lacks",
     "foreign-topic": "find out who uses the topic; if nobody does, delete it on {target}",
-    "group-active": "",
-    "group-before-the-start": "",
-    "group-excluded": "",
     "group-offsets-not-copied": "set `syncGroupOffsets: true`, or move the groups with `replicate failover {stack} "
     "{flow}`, which commits their offsets on {target}",
     "group-left-out": (
         "let the consumers use a group without a comma in its name, or exclude this group with `groupsExclude`. The "
         "flow then gives it no offset on {target}"
     ),
-    "group-not-synced": _RUNS,
     "group-past-translation": _GROUP,
     "groups-not-visible": "allow the validation user DESCRIBE on the groups of {source}",
-    "headers-not-compared": "",
-    "timestamps-not-compared": "",
-    "heartbeat-gap": "",
-    "heartbeat-stale": _RUNS,
-    "heartbeat-topic-missing": _RUNS,
     "heartbeat-undecodable": "find out what writes other records to the heartbeat topic, and stop it",
-    "heartbeats-of-workers": "",
-    "heartbeats-shared": "",
     "keys-outdated": "write the newest record of each of these keys to the topic on {source} again. "
     "`replicate diff {stack} --against cluster` shows whether the flow runs as declared",
     "keys-undeleted": "write a tombstone (a record without a value) for each of these keys to the topic on {source}. "
@@ -151,17 +145,11 @@ REMEDIES: Mapping[str, str] = {
     "no-commit": "let a consumer of these groups commit an offset on {source}, or correct the flow's `groups`",
     "no-group-selected": "correct the flow's `groups` (they are regular expressions that match whole names), or start "
     "a consumer of such a group on {source}; `replicate explain {stack} {flow} groups` shows the selection",
-    "no-heartbeat": _RUNS,
-    "no-offset-sync": _RUNS,
     "not-discovered-yet": "wait that long, and " + _AGAIN + ". If nothing changes: " + _RUNS,
     "not-replicated-yet": "wait and validate again: `replicate validate {validated} --flow {flow} --catch-up-seconds "
     "300`. If the number does not fall: " + _RUNS,
-    "nothing-arrived": _RUNS,
-    "nothing-of-its-own": "",
     "nothing-proven": "commit an offset on {source}, wait for the next checkpoint, and " + _AGAIN,
-    "nothing-since-the-start": "",
     "offset-skips-records": "do not fail this group over by its checkpoint. " + _GROUP[0].upper() + _GROUP[1:],
-    "open-to-all": "",
     "open-transaction": "find its producer with `kafka-transactions.sh find-hanging`, and end it",
     "part-behind": "wait and " + _AGAIN + ". If it stays behind, give this connector more tasks: `tasksMax`",
     "part-without-topic": "correct the part's `topics`, if it is meant to replicate something",
@@ -178,11 +166,9 @@ REMEDIES: Mapping[str, str] = {
     "prints",
     "records-differ": "remove the converter or transform, or set `message.timestamp.type=CreateTime` on the remote "
     "topic",
-    "records-filtered": "",
     "records-loop": "pause one direction at once (`replicate pause {stack} {flow}`), then use the default "
     "policy or a `prefixlessPair`, whose guard stops loops",
     "records-not-compared": "compare a sample of the records of both sides yourself",
-    "records-not-judged": "",
     "records-reordered": "do not fail over to {target}. Find out whether a second connector replicates the topic, or "
     "the producer of the source connector has `max.in.flight.requests.per.connection` above 1 without idempotence",
     "records-repeated": "`replicate check` names flows of this project that overlap; otherwise list the connectors on "
@@ -228,7 +214,6 @@ REMEDIES: Mapping[str, str] = {
     "topic-not-replicated": _RUNS + ". {target} may also refuse to create the topic because of its replication factor "
     "or a policy of the brokers: the log then names the topic",
     "translated-record-differs": _DELETED,
-    "upstream-clusters": "",
 }
 
 
@@ -260,7 +245,7 @@ def with_remedies(
 def _without_excluded(finding: Finding, standstill: str, checks: Sequence[CheckOutcome]) -> Finding:
     """Return a finding about something that does not arrive, without the causes that other checks exclude."""
     message = finding.message
-    if REMEDIES.get(finding.code) == _RUNS:
+    if finding.code in _STANDSTILL:
         if any(check.name == CheckName.CONNECTORS and check.verdict is Verdict.PASS for check in checks):
             message = message.replace(" is not running", " is stuck")
         if _NOT_REFUSED in standstill:
