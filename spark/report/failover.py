@@ -255,9 +255,9 @@ def past_verdict(flow: FlowOutcome) -> PastVerdict:
         depth=flow.depth,
         digest=flow.digest,
         verdict=flow.verdict,
-        loses=_number(figures.loses),
-        reads_again=_number(figures.reads_again),
-        skips=_number(figures.skips),
+        loses=figures.loses.number,
+        reads_again=figures.reads_again.number,
+        skips=figures.skips.number,
         codes=tuple(dict.fromkeys(_finding_codes(flow)))[:MOST_CODES],
         checks={check.name: PastCheck(verdict=check.verdict, counts=dict(check.counts)) for check in flow.checks},
     )
@@ -269,7 +269,3 @@ def _finding_codes(flow: FlowOutcome) -> Iterator[str]:
         yield flow.error.code
     deciding = _DECIDING.get(flow.verdict, set())
     yield from (finding.code for check in flow.checks for finding in check.findings if finding.severity in deciding)
-
-
-def _number(figure: Figure) -> float | None:
-    return figure.number
