@@ -84,7 +84,7 @@ class SyncHistory:
             if above is None:
                 # Markers at the target's end hide how many offsets of the source have no copy.
                 return SourceGuess(offset, exact=True, reach=sys.maxsize if markers else None, markers=before)
-            return SourceGuess(offset, exact=False, reach=_advance(below, above), markers=before)
+            return SourceGuess(offset, exact=False, reach=skipped_offsets(below, above), markers=before)
         if above is not None:
             return SourceGuess(max(0, above.upstream - (above.downstream - downstream)), exact=False, reach=None)
         return None
@@ -114,7 +114,7 @@ class SyncHistory:
             return 0
         below = current[later - 1]
         least = below.downstream + (upstream > below.upstream)
-        if later == len(current) or markers or _advance(below, current[later]) < 0:
+        if later == len(current) or markers or skipped_offsets(below, current[later]) < 0:
             return least
         return max(least, current[later].downstream - (current[later].upstream - upstream))
 
@@ -168,7 +168,7 @@ def _downstream(sync: OffsetSync) -> int:
     return sync.downstream
 
 
-def _advance(before: OffsetSync, after: OffsetSync) -> int:
+def skipped_offsets(before: OffsetSync, after: OffsetSync) -> int:
     """Return by how many offsets the source advanced further than the target."""
     return (after.upstream - before.upstream) - (after.downstream - before.downstream)
 

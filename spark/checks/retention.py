@@ -35,7 +35,7 @@ from kafka_replication.components.contract.report import (
 )
 from kafka_replication.components.contract.wording import agreeing, numbered
 from kafka_replication.components.kafka.mirror_records import OffsetSync
-from kafka_replication.components.kafka.offset_syncs import SyncHistory
+from kafka_replication.components.kafka.offset_syncs import SyncHistory, skipped_offsets
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
 from kafka_replication.spark.checks.parity import meanings
 from kafka_replication.spark.checks.parity.comparison import RecordComparison
@@ -218,7 +218,7 @@ def losses(replicated: Replicated) -> list[Loss]:
     gaps = [
         (before, after)
         for before, after in itertools.pairwise(replicated.history.syncs)
-        if after.downstream >= before.downstream and _skipped(before, after) > 0
+        if after.downstream >= before.downstream and skipped_offsets(before, after) > 0
     ]
     copies, source = replicated.copies, replicated.source
     since_latest = replicated.lost_since(latest)
@@ -235,7 +235,7 @@ def losses(replicated: Replicated) -> list[Loss]:
     for before, behind in gaps:
         removed = replicated.removed_between(before, behind)
         # If there is only one gap, the records that the markers hide are in it.
-        skipped = _skipped(before, behind) + (unseen if len(gaps) == 1 else 0)
+        skipped = skipped_offsets(before, behind) + (unseen if len(gaps) == 1 else 0)
         if replicated.unequal is not None:
             skipped -= replicated.unequal.missing_between(source.start, behind.upstream)
         count = min(skipped, removed.size)
@@ -257,7 +257,7 @@ def _unseen(copies: CopyCounts, gaps: Sequence[tuple[OffsetSync, OffsetSync]]) -
     each of them.
     """
     missing = copies.newest.upstream - copies.first.upstream - copies.between
-    seen = sum(_skipped(*gap) for gap in gaps if gap[0].downstream >= copies.first.downstream)
+    seen = sum(skipped_offsets(*gap) for gap in gaps if gap[0].downstream >= copies.first.downstream)
     return max(0, missing - seen)
 
 
@@ -359,11 +359,6 @@ def _not_visible(why_not: Mapping[TopicPartition, str]) -> list[Finding]:
         f"because {why}"
     )
     return [error("losses-not-visible", what, len(why_not))]
-
-
-def _skipped(before: OffsetSync, after: OffsetSync) -> int:
-    """Return, by how many offsets the source advanced further than the target."""
-    return (after.upstream - before.upstream) - (after.downstream - before.downstream)
 
 
 def _finding(loss: Loss, *, may_drop: bool) -> Finding:

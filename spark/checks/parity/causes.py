@@ -12,7 +12,7 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 
 from kafka_replication.components.contract.parameters import FlowParameters
-from kafka_replication.components.kafka.offset_syncs import SyncHistory
+from kafka_replication.components.kafka.offset_syncs import SyncHistory, skipped_offsets
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
 from kafka_replication.spark.checks.parity.differences import (
     COPIED_AT_END,
@@ -129,11 +129,8 @@ def records_sent_again(history: SyncHistory) -> list[int]:
     """Return how many records the flow sent again each time it went back to an offset that it had already replicated,
     as a restarted task does: the target then advances further than the source.
     """
-    advanced = (
-        (after.downstream - before.downstream) - (after.upstream - before.upstream)
-        for before, after in itertools.pairwise(history.syncs)
-    )
-    return [records for records in advanced if records > 0]
+    advanced = itertools.starmap(skipped_offsets, itertools.pairwise(history.syncs))
+    return [-records for records in advanced if records < 0]
 
 
 def known_starts(
