@@ -24,7 +24,7 @@ from kafka_replication.components.kafka.positions import OffsetRange, TopicParti
 from kafka_replication.components.kafka.record_identity import NO_TIMESTAMP
 from kafka_replication.spark.checks.parity.causes import arrived
 from kafka_replication.spark.checks.parity.evidence import NOTHING_EARLIER, Earlier, still_hold, topics_now
-from kafka_replication.spark.checks.parity.sums import Sums, same_places, sums_of_both
+from kafka_replication.spark.checks.parity.sums import Sums, same_records, sums_of_both
 from kafka_replication.spark.read.digests import SOURCE, TARGET
 from kafka_replication.spark.read.flows import FlowCluster, OpenFlow
 from kafka_replication.spark.read.waiting import wait_until
@@ -137,10 +137,9 @@ class FirstPass:
         order.
         """
         return [
-            source_log
-            for source_log in self.source_logs
-            if self.source[source_log] != self.target[source_log]
-            or not same_places(self.source[source_log], self.target[source_log])
+            partition
+            for partition in self.source_logs
+            if not same_records(self.source[partition], self.target[partition])
         ]
 
     @property
@@ -203,7 +202,11 @@ def read_first_pass(
     proven, in_full = earlier.usable(source_logs, target_logs)
     began = time.monotonic()
     reading = _read(flow, source_logs, target_logs, proven)
-    again = {partition: _DIFFERS for partition in proven if not reading.equal(partition)}
+    again = {
+        partition: _DIFFERS
+        for partition in proven
+        if not same_records(reading.source[partition], reading.target[partition])
+    }
     if (
         not again
         and not reading.looked_at_a_record
@@ -242,10 +245,6 @@ class _Read:
     read: Mapping[TopicPartition, OffsetRange]
     source: Mapping[TopicPartition, Sums]
     target: Mapping[TopicPartition, Sums]
-
-    def equal(self, partition: TopicPartition) -> bool:
-        source, target = self.source[partition], self.target[partition]
-        return source == target and same_places(source, target)
 
     @property
     def looked_at_a_record(self) -> bool:

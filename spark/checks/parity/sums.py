@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from hashlib import blake2b
 
 from pyspark.sql import DataFrame
@@ -59,6 +59,11 @@ class Sums:
     low_aside: int = field(default=0, compare=False)
     high_aside: int = field(default=0, compare=False)
     filtered: int = field(default=0, compare=False)
+
+
+def same_records(source: Sums, target: Sums) -> bool:
+    """Return whether both sides hold the same records in the same order, as far as sums show it."""
+    return source == target and same_places(source, target)
 
 
 def same_places(source: Sums, target: Sums) -> bool:
@@ -215,21 +220,8 @@ def sums_of_both(flow: OpenFlow, source: Ranges, target: Ranges) -> BySide:
     ):
         rows = frames.collected_rows(frame, both_clusters(flow), "reading the records of both sides")
     for row in rows:
-        by_side[row.side][named[row.side][TopicPartition(row.topic, row.partition)]] = Sums(
-            row.records,
-            row.low,
-            row.high,
-            row.aside,
-            row.looped,
-            row.oldest_ms,
-            row.newest_ms,
-            row.low_placed,
-            row.high_placed,
-            row.first,
-            row.low_aside,
-            row.high_aside,
-            row.filtered,
-        )
+        partition = named[row.side][TopicPartition(row.topic, row.partition)]
+        by_side[row.side][partition] = Sums(**{column.name: row[column.name] for column in fields(Sums)})
     return by_side
 
 
