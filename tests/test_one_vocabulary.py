@@ -170,7 +170,7 @@ def test_both_sides_read_the_same_checkpoints_syncs_and_stored_offsets(brokers: 
     checkpoints = readings.read_checkpoints(job(brokers)).found
     assert status.checkpoints == checkpoints
     assert status.checkpoints.get(GROUP, REMOTE) == Checkpoint(120, 110, 1001)
-    syncs = readings.read_syncs(job(brokers)).histories
+    syncs = readings.read_syncs(job(brokers)).found
     assert kafka_facts.read_syncs(PARAMETERS, Reader(brokers)) == syncs
     assert status.offsets == connector_progress.read_progress(job(brokers), syncs).stored == {ORDERS: 150}
 
@@ -183,7 +183,7 @@ def test_what_status_says_a_group_reads_again_is_what_its_record_proves(brokers:
     syncs = kafka_facts.read_syncs(PARAMETERS, reader)
     (facts,) = kafka_facts.group_facts(PARAMETERS, on_source, on_target, syncs)
 
-    guess = readings.read_syncs(job(brokers)).histories[ORDERS].guess(ON_TARGET)
+    guess = readings.read_syncs(job(brokers)).found[ORDERS].guess(ON_TARGET)
     assert guess is not None
     candidates = Candidates(SOURCE_LOG, [RecordDigest(guess.offset, 0, "the group's next record")])
     landing = TranslatedRecord(RecordDigest(ON_TARGET, 0, "the group's next record"), after=False)

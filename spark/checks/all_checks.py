@@ -58,7 +58,7 @@ class SharedReadings:
     @property
     def syncs(self) -> Mapping[TopicPartition, SyncHistory]:
         """Return the offset syncs of the first reading, by partition of the source."""
-        return self.syncs_read.histories
+        return self.syncs_read.found
 
     @cached_property
     def logs(self) -> BothLogs:
@@ -196,7 +196,7 @@ def _check_retention(read: SharedReadings) -> CheckOutcome:
     flow, quick = read.without_loops, read.depth is Depth.QUICK
     logs = read.logs if quick else read.first_pass
     removed = any(log.start for log in logs.source_logs.values())
-    syncs = read_syncs(flow, read.syncs_read).histories if removed else read.syncs
+    syncs = read_syncs(flow, read.syncs_read).found if removed else read.syncs
     outcome = check_retention(flow, logs, syncs, None if quick else read.comparison)
     marked = quick and removed and flow.parameters.exactly_once
     return replace(outcome, left_out=_MARKERS_NOT_COUNTED) if marked else outcome

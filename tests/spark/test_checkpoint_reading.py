@@ -2,6 +2,7 @@
 
 import pytest
 
+from kafka_replication.components.kafka.mirror_records import Checkpoints
 from kafka_replication.components.kafka.positions import TopicPartition
 from kafka_replication.infra.local.endpoints import Endpoints
 from kafka_replication.spark.checks.offsets.readings import CheckpointsRead, read_checkpoints
@@ -52,4 +53,4 @@ def test_a_flow_without_a_checkpoints_topic_has_no_checkpoints(started: Spark, e
     elsewhere = {"enabled": True, "topic": "recheck2.none.internal", "intervalSeconds": 1, "syncGroupOffsets": False}
     elsewhere["syncIntervalSeconds"] = 1
     with open_flow(scene.parameters(checkpoints=elsewhere), started, resolver(), lambda _: None) as flow:
-        assert read_checkpoints(flow) == CheckpointsRead()
+        assert read_checkpoints(flow) == CheckpointsRead(Checkpoints())

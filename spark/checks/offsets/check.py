@@ -17,7 +17,7 @@ disappeared in a working flow.
 
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from kafka_replication.components.contract.evidence import Translated
 from kafka_replication.components.contract.parameters import FlowParameters
@@ -105,8 +105,8 @@ class Look:
 
     positions: list[Position]
     syncs: SyncsRead
-    checkpoints: CheckpointsRead = field(default_factory=CheckpointsRead)
-    on_target_only: list[Position] = field(default_factory=list)
+    checkpoints: CheckpointsRead
+    on_target_only: list[Position]
 
 
 def check_offsets(flow: OpenFlow, first_syncs: SyncsRead, catch_up_seconds: float) -> CheckOutcome:
@@ -123,12 +123,10 @@ def check_offsets(flow: OpenFlow, first_syncs: SyncsRead, catch_up_seconds: floa
         outcome = nothing_to_translate(flow.parameters, groups, translated)
         return with_findings(outcome, others_findings)
     look, findings = _settled(flow, groups, first_commits, first_syncs, Patience.of(flow.parameters, catch_up_seconds))
-    proven = proofs.prove_all(
-        flow, [position for position in look.positions if position.checkpoint], look.syncs.histories
-    )
+    proven = proofs.prove_all(flow, [position for position in look.positions if position.checkpoint], look.syncs.found)
     beyond = [finding.position for finding in findings if finding.finding.code == PAST_TRANSLATION]
     beyond += look.on_target_only
-    there = proofs.prove_all(flow, [beyond_translation(position) for position in beyond], look.syncs.histories)
+    there = proofs.prove_all(flow, [beyond_translation(position) for position in beyond], look.syncs.found)
     findings = past_translation(findings, there.by_position)
     findings += without_source_offset(look.on_target_only, there.by_position, flow.parameters)
     outcome = with_findings(_outcome(flow, groups, look, findings, proven), others_findings)
@@ -195,11 +193,11 @@ def _settled(
     """Return the last look, and what is wrong in it. A finding that may be premature is looked at twice or more."""
 
     def found_in(look: Look, at_first: Mapping[tuple[str, TopicPartition], Position]) -> list[PositionFinding]:
-        before, now = first_syncs.histories, look.syncs.histories
+        before, now = first_syncs.found, look.syncs.found
         return position_findings(look.positions, first_commits, before, now, flow.parameters, patience, at_first)
 
     before_look = _movement(flow, groups)
-    look = _look(flow, groups, first_syncs, CheckpointsRead())
+    look = _look(flow, groups, first_syncs, None)
     findings = found_in(look, {})
     # Begins at the end of the first look, which may take longer than MirrorMaker's interval.
     waiting, at_first = Waiting(), {(position.group, position.partition): position for position in look.positions}
@@ -222,10 +220,14 @@ def _wait_while(flow: OpenFlow, groups: list[str], seen: object, seconds: float)
 
 def _movement(flow: OpenFlow, groups: list[str]) -> object:
     """Differs once a checkpoint has been written or a group's offset on the target has changed."""
-    return flow.target.ends(_checkpoint_partitions(flow), committed=True), flow.target.committed(groups)
+    topic = flow.parameters.checkpoints.topic
+    partitions = [TopicPartition(topic, number) for number in range(flow.target.topics().get(topic, 0))]
+    return flow.target.ends(partitions, committed=True), flow.target.committed(groups)
 
 
-def _look(flow: OpenFlow, groups: list[str], syncs_before: SyncsRead, checkpoints_before: CheckpointsRead) -> Look:
+def _look(
+    flow: OpenFlow, groups: list[str], syncs_before: SyncsRead, checkpoints_before: CheckpointsRead | None
+) -> Look:
     on_target, active = flow.target.committed(groups), flow.target.groups_with_members()
     checkpoints = read_checkpoints(flow, checkpoints_before)
     syncs = read_syncs(flow, syncs_before)
@@ -292,11 +294,6 @@ def _commits(flow: OpenFlow, groups: list[str]) -> dict[tuple[str, TopicPartitio
         for partition, offset in commits.items()
         if partition.topic in flow.partitions
     }
-
-
-def _checkpoint_partitions(flow: OpenFlow) -> list[TopicPartition]:
-    topic = flow.parameters.checkpoints.topic
-    return [TopicPartition(topic, number) for number in range(flow.target.topics().get(topic, 0))]
 
 
 def no_checkpoints(parameters: FlowParameters, found: Checkpoints) -> Finding:

@@ -1,70 +1,67 @@
 """Reads the offset syncs and the checkpoints of a flow: first all of them, later only those written since."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Generic, TypeAlias, TypeVar
 
-from kafka_replication.components.kafka.mirror_records import Checkpoints, latest_checkpoints
+from kafka_replication.components.kafka.mirror_records import Checkpoints, OwnRecord, latest_checkpoints
 from kafka_replication.components.kafka.offset_syncs import SyncHistory, sync_histories
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
-from kafka_replication.spark.read.flows import OpenFlow
+from kafka_replication.spark.read.flows import FlowCluster, OpenFlow
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class SyncsRead:
-    """`histories` are by partition of the source. `topic_id` and `ends` are those of the offset-syncs topic itself: the
-    ends are the offsets up to which it was read.
-    """
+class TopicRead(Generic[T]):
+    """What was `found` in a topic of MirrorMaker, the id of the topic, and the offsets up to which it was read."""
 
-    histories: Mapping[TopicPartition, SyncHistory] = field(default_factory=dict)
+    found: T
     topic_id: str = ""
     ends: Mapping[TopicPartition, int] = field(default_factory=dict)
+
+
+#: By partition of the source.
+SyncsRead: TypeAlias = TopicRead[Mapping[TopicPartition, SyncHistory]]
+CheckpointsRead: TypeAlias = TopicRead[Checkpoints]
 
 
 def read_syncs(flow: OpenFlow, before: SyncsRead | None = None) -> SyncsRead:
     """Return the offset syncs of every source partition; none if the flow has none or their topic does not exist.
 
-    `before` is what an earlier reading of this flow found. If the topic has been recreated since, all of it is read.
+    `before` is what an earlier reading of this flow found.
     """
-    own, cluster = flow.parameters.offset_syncs, flow.sync_cluster
-    topic = cluster.describe([own.topic]).get(own.topic) if own.enabled else None
-    if topic is None:
-        return SyncsRead()
-    known = before if before is not None and before.topic_id == topic.id else SyncsRead()
-    logs = cluster.logs((TopicPartition(own.topic, number) for number in range(topic.partitions)), committed=True)
-    since = {
-        partition: OffsetRange(max(log.start, known.ends.get(partition, 0)), log.end) for partition, log in logs.items()
-    }
-    records = cluster.read(f"offset syncs from {own.topic}", since.items())
-    return SyncsRead(
-        sync_histories(records, known.histories), topic.id, {partition: log.end for partition, log in logs.items()}
-    )
-
-
-@dataclass(frozen=True)
-class CheckpointsRead:
-    """The checkpoints that were `found`. `topic_id` and `ends` are those of the checkpoints topic itself: the ends are
-    the offsets up to which it was read.
-    """
-
-    found: Checkpoints = field(default_factory=Checkpoints)
-    topic_id: str = ""
-    ends: Mapping[TopicPartition, int] = field(default_factory=dict)
+    own, none = flow.parameters.offset_syncs, SyncsRead({})
+    return _read(flow.sync_cluster, "offset syncs", own.topic, sync_histories, none, before) if own.enabled else none
 
 
 def read_checkpoints(flow: OpenFlow, before: CheckpointsRead | None = None) -> CheckpointsRead:
     """Return the newest checkpoints by group and remote partition; none if their topic does not exist.
 
-    `before` is what an earlier reading of this flow found. If the topic has been recreated since, all of it is read.
+    `before` is what an earlier reading of this flow found.
     """
-    name = flow.parameters.checkpoints.topic
-    topic = flow.target.describe([name]).get(name)
+    none = CheckpointsRead(Checkpoints())
+    return _read(flow.target, "checkpoints", flow.parameters.checkpoints.topic, latest_checkpoints, none, before)
+
+
+def _read(
+    cluster: FlowCluster,
+    what: str,
+    name: str,
+    decoded: Callable[[Iterable[OwnRecord], T], T],
+    none: TopicRead[T],
+    before: TopicRead[T] | None,
+) -> TopicRead[T]:
+    """Return what the topic of that name holds; `none` if it does not exist. If it has been recreated since `before`,
+    all of it is read.
+    """
+    topic = cluster.describe([name]).get(name)
     if topic is None:
-        return CheckpointsRead()
-    known = before if before is not None and before.topic_id == topic.id else CheckpointsRead()
-    logs = flow.target.logs((TopicPartition(name, number) for number in range(topic.partitions)), committed=True)
+        return none
+    known = before if before is not None and before.topic_id == topic.id else none
+    logs = cluster.logs((TopicPartition(name, number) for number in range(topic.partitions)), committed=True)
     since = {
         partition: OffsetRange(max(log.start, known.ends.get(partition, 0)), log.end) for partition, log in logs.items()
     }
-    records = flow.target.read(f"checkpoints from {name}", since.items())
-    checkpoints = latest_checkpoints(records, known.found)
-    return CheckpointsRead(checkpoints, topic.id, {partition: log.end for partition, log in logs.items()})
+    records = cluster.read(f"{what} from {name}", since.items())
+    return TopicRead(decoded(records, known.found), topic.id, {partition: log.end for partition, log in logs.items()})
