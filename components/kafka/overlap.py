@@ -7,7 +7,7 @@ that the index finds.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache, reduce
 from itertools import islice
 from operator import or_
@@ -215,8 +215,6 @@ class _Outside:
 
 #: Characters from either end that the index uses; names seldom differ only beyond that.
 _DEPTH = 64
-#: Branches of a trie to follow at once; beyond this, everything below them counts as found.
-_BREADTH = 4096
 
 
 @dataclass(frozen=True)
@@ -232,12 +230,12 @@ class OverlappingPair:
 
 def pairs_that_overlap(selections: Mapping[str, Selection]) -> Iterator[OverlappingPair]:
     """Yield each pair that overlaps or may, with two patterns that show it; refused patterns are ignored."""
-    index = _Index()
+    index, order = _Index(), {name: place for place, name in enumerate(selections)}
     for name, selection in selections.items():
-        patterns = [pattern for pattern in dict.fromkeys(selection.patterns) if _shape(pattern) is not None]
+        shapes = {pattern: shape for pattern in selection.patterns if (shape := _shape(pattern)) is not None}
         pairs: dict[str, OverlappingPair] = {}
-        for pattern in patterns:
-            for other, other_pattern in index.candidates(pattern):
+        for pattern, shape in shapes.items():
+            for other, other_pattern in index.candidates(shape):
                 if other in pairs and isinstance(pairs[other].overlap, SharedName):
                     continue
                 verdict = overlap_of_patterns(
@@ -245,8 +243,8 @@ def pairs_that_overlap(selections: Mapping[str, Selection]) -> Iterator[Overlapp
                 )
                 if isinstance(verdict, SharedName) or (other not in pairs and not isinstance(verdict, Disjoint)):
                     pairs[other] = OverlappingPair(other, name, other_pattern, pattern, verdict)
-        yield from (pairs[other] for other in sorted(pairs, key=index.order.__getitem__))
-        index.add(name, patterns)
+        yield from (pairs[other] for other in sorted(pairs, key=order.__getitem__))
+        index.add(name, shapes)
 
 
 @dataclass(frozen=True)
@@ -257,92 +255,66 @@ class _Places:
     ends: bool
 
 
+#: The positions of a pattern from the beginning and from the end.
+_Shape = tuple[_Places, _Places]
+
+
 class _Index:
     """Patterns by their positions from the beginning and from the end; a set of patterns is an integer."""
 
     def __init__(self) -> None:
-        self.order: dict[str, int] = {}
-        self._numbers: dict[str, int] = {}
+        self._holders: dict[str, list[str]] = {}
         self._patterns: list[str] = []
-        self._holders: list[list[str]] = []
-        self._heads = _Branch()
-        self._tails = _Branch()
+        self._from_beginning = _Positions()
+        self._from_end = _Positions()
 
-    def candidates(self, pattern: str) -> Iterator[tuple[str, str]]:
-        """Name and pattern of every selection added so far that might overlap with this pattern."""
-        shape = _shape(pattern)
-        if shape is None:
-            return
-        numbers = self._tails.meeting(shape[1], self._heads.meeting(shape[0], (1 << len(self._patterns)) - 1))
+    def candidates(self, shape: _Shape) -> Iterator[tuple[str, str]]:
+        """Name and pattern of every selection added so far that might overlap with a pattern of this shape."""
+        numbers = self._from_beginning.meeting(shape[0], (1 << len(self._patterns)) - 1)
+        numbers = self._from_end.meeting(shape[1], numbers)
         while numbers:
             lowest = numbers & -numbers
-            number = lowest.bit_length() - 1
             numbers ^= lowest
-            for holder in self._holders[number]:
-                yield holder, self._patterns[number]
+            pattern = self._patterns[lowest.bit_length() - 1]
+            yield from ((holder, pattern) for holder in self._holders[pattern])
 
-    def add(self, name: str, patterns: list[str]) -> None:
-        self.order[name] = len(self.order)
-        for pattern in patterns:
-            if pattern not in self._numbers:
-                self._file(pattern)
-            self._holders[self._numbers[pattern]].append(name)
-
-    def _file(self, pattern: str) -> None:
-        shape = _shape(pattern)
-        if shape is None:
-            return
-        number = self._numbers[pattern] = len(self._numbers)
-        self._patterns.append(pattern)
-        self._holders.append([])
-        self._heads.file(shape[0], 1 << number)
-        self._tails.file(shape[1], 1 << number)
+    def add(self, name: str, shapes: Mapping[str, _Shape]) -> None:
+        for pattern, (from_beginning, from_end) in shapes.items():
+            if pattern not in self._holders:
+                self._from_beginning.add(from_beginning, 1 << len(self._patterns))
+                self._from_end.add(from_end, 1 << len(self._patterns))
+                self._patterns.append(pattern)
+            self._holders.setdefault(pattern, []).append(name)
 
 
-@dataclass
-class _Branch:
-    """A node of a trie whose branches are sets of characters."""
+class _Positions:
+    """Which patterns allow which characters at each position from one end."""
 
-    within: int = 0
-    ending: int = 0
-    continuing: int = 0
-    branches: "dict[int, _Branch]" = field(default_factory=dict)
+    def __init__(self) -> None:
+        self._allowing: list[dict[int, int]] = [{} for _ in range(_DEPTH)]
+        #: Those that allow anything from a position on.
+        self._open = [0] * (_DEPTH + 1)
 
-    def file(self, places: _Places, pattern: int) -> None:
-        node = self
-        node.within |= pattern
-        for mask in places.masks:
-            if mask not in node.branches:
-                node.branches[mask] = _Branch()
-            node = node.branches[mask]
-            node.within |= pattern
-        if places.ends:
-            node.ending |= pattern
-        else:
-            node.continuing |= pattern
+    def add(self, places: _Places, pattern: int) -> None:
+        for mask, allowing in zip(places.masks, self._allowing, strict=False):
+            allowing[mask] = allowing.get(mask, 0) | pattern
+        if not places.ends:
+            self._open[len(places.masks)] |= pattern
 
     def meeting(self, places: _Places, wanted: int) -> int:
         """Return the wanted patterns that allow a name allowed by these positions."""
-        allowed = 0
-        nodes = [self]
-        for mask in places.masks:
-            if len(nodes) > _BREADTH:
-                return wanted & reduce(or_, (node.within for node in nodes), allowed)
-            following = []
-            for node in nodes:
-                allowed |= node.continuing
-                for branched, branch in node.branches.items():
-                    if branched & mask and branch.within & wanted:
-                        following.append(branch)
-            nodes = following
-        for node in nodes:
-            allowed |= node.continuing | node.ending if places.ends else node.within
-        return allowed & wanted
+        unrestricted = 0
+        for mask, allowing, begin in zip(places.masks, self._allowing, self._open, strict=False):
+            unrestricted |= begin
+            wanted &= reduce(or_, (those for allowed, those in allowing.items() if allowed & mask), unrestricted)
+            if not wanted:
+                return 0
+        return wanted & ~reduce(or_, self._allowing[len(places.masks)].values(), 0) if places.ends else wanted
 
 
 @lru_cache(maxsize=1 << 16)
-def _shape(pattern: str) -> tuple[_Places, _Places] | None:
-    """Return the positions from the beginning and from the end; None if the pattern is refused or matches no name."""
+def _shape(pattern: str) -> _Shape | None:
+    """Return the shape of a pattern; None if the pattern is refused or matches no name."""
     try:
         names = automaton(pattern)
     except UndecidableError:

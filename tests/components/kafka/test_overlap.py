@@ -280,10 +280,7 @@ def test_patterns_that_differ_at_either_end_are_never_compared(monkeypatch: pyte
     assert compared == []
 
 
-def test_no_pair_is_lost_if_a_pattern_meets_more_names_than_branches_are_followed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(module, "_BREADTH", 8)
+def test_a_pattern_is_compared_with_all_names_that_differ_only_where_it_allows_anything() -> None:
     names = [f"{first}{second}{third}-orders" for first, second, third in itertools.product("abcde", repeat=3)]
     selections = {name: Selection((name,)) for name in names} | {"any": Selection(("...-orders",))}
     assert [one.first for one in pairs_that_overlap(selections)] == names
