@@ -124,9 +124,7 @@ class Gap:
 
 
 def gaps(need: Need, entries: Sequence[AclEntry], existing: Collection[str]) -> list[Gap]:
-    """Return the parts of a need that the ACLs do not plainly grant; `existing` holds the names of the resources that
-    the flow uses.
-    """
+    """Return what the ACLs do not plainly grant of a need; `existing` are the names that the flow uses."""
     about = [entry for entry in entries if entry.principal in (need.principal, EVERYONE)]
     about = [entry for entry in about if entry.resource == need.resource]
     reasons: dict[GapReason, tuple[list[str], set[str]]] = {}
@@ -146,9 +144,7 @@ def gaps(need: Need, entries: Sequence[AclEntry], existing: Collection[str]) -> 
 def _gap_reason(
     need: Need, operation: str, about: Sequence[AclEntry], existing: Iterable[str]
 ) -> tuple[GapReason | None, list[str]]:
-    """Return why one operation is not granted, and for which names unless it is the whole need; None if it is
-    granted.
-    """
+    """Return why one operation is not granted, and for which names if not for all; None if it is granted."""
     concerned = [] if need.one_name else [name for name in existing if need.concerns(name)]
     denials = [entry for entry in about if entry.permission == "DENY" and _denies(entry, operation)]
     grants = [entry for entry in about if entry.permission == "ALLOW" and _gives(entry, operation)]

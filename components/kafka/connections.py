@@ -47,9 +47,7 @@ def entries(address: str) -> list[str]:
 
 
 def refuses_empty_entries(kafka: str) -> bool:
-    """Return whether clients of a minor version, such as `4.2`, refuse `a:1,`; all of them use a repeated entry
-    once.
-    """
+    """Return whether clients of a version such as `4.2` refuse `a:1,`; all of them use a repeated entry once."""
     major, minor = kafka.split(".")[:2]
     return (int(major), int(minor)) >= _NO_EMPTY_ENTRY_SINCE
 

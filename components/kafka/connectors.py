@@ -46,9 +46,7 @@ class Failure:
 
     @property
     def reason(self) -> str:
-        """Return the first line of the stack trace, and the innermost cause, which names a refused login or
-        permission.
-        """
+        """Return the first line of the trace, and the innermost cause, which names a refused login or permission."""
         lines = [line.strip() for line in self.trace.strip().splitlines()] or ["no trace"]
         causes = [line.removeprefix(_CAUSE) for line in lines if line.startswith(_CAUSE)]
         return "; caused by ".join(dict.fromkeys([lines[0], *causes[-1:]]))
@@ -59,9 +57,7 @@ class Failure:
 
 
 def reported_connectors(live: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return what Connect reported about the connectors of a KafkaConnector or KafkaMirrorMaker2 when the operator last
-    asked.
-    """
+    """Return the status of a resource's connectors, as Connect reported it when the operator last asked."""
     status = live.get("status") or {}
     own = status.get("connectorStatus")
     return [*(status.get("connectors") or []), *([own] if own else [])]
@@ -143,9 +139,7 @@ def is_within(stored: int, log: OffsetRange) -> bool:
 
 
 def can_resume_at(offset: int, start_from: str) -> bool:
-    """Return whether a connector can resume at `offset`. A stored offset is never negative, so 0 needs no stored
-    one.
-    """
+    """Return whether a connector can resume at `offset`. No stored offset is negative, so 0 needs none."""
     return offset > 0 or start_from == "earliest"
 
 
@@ -155,9 +149,7 @@ def stored_for(offset: int) -> int | None:
 
 
 def offsets_document(alias: str, offsets: Mapping[TopicPartition, int | None]) -> dict[str, Any]:
-    """Return the body of Connect's `PATCH /connectors/<name>/offsets` for these stored offsets of topics of one
-    source.
-    """
+    """Return the body of Connect's `PATCH /connectors/<name>/offsets` for these stored offsets of one source."""
     return {
         "offsets": [
             {

@@ -19,9 +19,7 @@ OWN = 10_000
 
 @dataclass
 class CopiedBack:
-    """A partition whose own records on the target are known in a part of its log: `own` are those from `base` to
-    `scanned`.
-    """
+    """A partition whose own records on the target are known from `base` to `scanned`: `own`."""
 
     _positions: EndHistory
     base: int

@@ -120,9 +120,7 @@ def _may_take(leg: Leg, prefix: str) -> bool:
 
 
 def cycles_of_topics(first: Leg, legs: Iterable[Leg], topics: Iterable[str]) -> dict[str, Cycle]:
-    """Return a shortest ring for each topic that `first` and other legs replicate under its own name, if no guard stops
-    it.
-    """
+    """Return a shortest unguarded ring for each topic that `first` and other legs replicate under its own name."""
     if first.policy.kind is not Policy.IDENTITY:
         return {}
     identity = [leg for leg in legs if leg.policy.kind is Policy.IDENTITY]

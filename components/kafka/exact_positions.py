@@ -334,8 +334,6 @@ def exact_positions(
 
 
 class _Counted(Iterator[Identified]):
-    """Counts the records that pass."""
-
     def __init__(self, records: Iterator[Identified]) -> None:
         self._records, self.count = records, 0
 

@@ -150,9 +150,7 @@ class SyncHistory:
         return below, above
 
     def stretch(self, target_start: int) -> Sequence[OffsetSync]:
-        """Return the syncs since offsets last fell on either side, without those of records that the target has
-        removed.
-        """
+        """Return the syncs since offsets last fell on either side whose records the target still holds."""
         current = min(self._since_last_fall(lambda sync: sync.upstream), self._since_last_fall(_downstream), key=len)
         return [sync for sync in current if sync.downstream >= target_start]
 

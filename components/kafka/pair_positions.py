@@ -109,9 +109,7 @@ class _BothWalks:
         return self._at(replace(position, not_there=not_there), min(position.offset, unread, *twice[:1]))
 
     def returning(self, position: ExactPosition, left: int) -> ExactPosition:
-        """Return the position of a group that has also consumed the target up to `left`: no record before that is
-        unread.
-        """
+        """Return the position of a group that has also consumed everything on the target before `left`."""
         unread, twice = self._unread(position.committed)
         first = max(bisect_left(self.copies.source, position.committed), bisect_left(self.copies.target, left))
         again = bisect_left(self.copies.target_again, left)
@@ -125,9 +123,7 @@ class _BothWalks:
         return self._at(position, max(position.offset, min(firsts, default=self.end)))
 
     def _unread(self, committed: int) -> "tuple[int, array[int]]":
-        """Return the first of the target's own records without a copy before `committed`, and those with copies on both
-        sides of it.
-        """
+        """Return the target's first own record not copied before `committed`, and those copied before and after."""
         at = bisect_left(self.back.target, committed)
         return self.back.source[at] if at < len(self.back.source) else self.lacking, self.to_come.since(committed)
 
@@ -159,8 +155,6 @@ class _StillToCome:
 
 
 class _Noted(Iterator[Identified]):
-    """Passes records on and notes their offsets."""
-
     def __init__(self, records: Iterator[Identified]) -> None:
         self._records = records
         self.offsets = array("q")

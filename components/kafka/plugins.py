@@ -99,9 +99,7 @@ SHORT_NAMES: Mapping[str, str] = _short_names()
 
 
 def full_class_name(name: str) -> str:
-    """Return the full name of the class that Connect finds by a name; the name itself if it is not a short name of a
-    Kafka class.
-    """
+    """Return the full name of the Kafka class that a short name finds; any other name itself."""
     return SHORT_NAMES.get(name, name)
 
 

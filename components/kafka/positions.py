@@ -33,9 +33,7 @@ class OffsetRange(NamedTuple):
 
 
 class CommittedOffset(NamedTuple):
-    """An offset that a group has committed. `metadata` is what the application stored with it; Kafka Streams stores its
-    clock.
-    """
+    """An offset that a group has committed, with the application's `metadata`; Kafka Streams stores its clock."""
 
     offset: int
     metadata: str = ""

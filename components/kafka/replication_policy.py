@@ -118,9 +118,7 @@ class ReplicationPolicy:
 
 
 def is_readable(alias: str, separator: str) -> bool:
-    """Return whether MirrorMaker can recover an alias from a topic's name: it takes everything before the first
-    separator.
-    """
+    """Return whether MirrorMaker reads an alias back from a topic: it takes all before the first separator."""
     return f"{alias}{separator}".index(separator) == len(alias)
 
 

@@ -227,9 +227,7 @@ class _OriginWalk:
         yield from self.origin
 
     def _next(self, identity: bytes) -> int | None:
-        """Return how many records precede the next one with this identity; None if there is none, or it was sent
-        again.
-        """
+        """Return how many records precede the next one with this identity; None without one, or if sent again."""
         for index in itertools.count():
             if index == len(self._ahead):
                 record = next(self.origin, None) if index < AHEAD else None

@@ -264,9 +264,7 @@ def nearest(case: Case, cells: Iterable[Case]) -> Case:
 
 
 def memory_of_task(case: Case, consumer: Numbers, producer: Numbers) -> int:
-    """Return the bytes of heap that a task may fill: what it fetched, what it is fetching, a poll, and the producer's
-    buffer.
-    """
+    """Return the heap that a task may fill, in bytes: two fetches, a poll, and the producer's buffer."""
     partition, fetch, records = (consumer.get(name) or 0 for name in (*_CONSUMER[:2], "max.poll.records"))
     fetched = min(case.partitions_of_task * partition, fetch)
     return 2 * fetched + min(records * case.record_bytes, fetched) + (producer.get("buffer.memory") or 0)

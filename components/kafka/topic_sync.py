@@ -36,9 +36,7 @@ class ConfigDifference:
 def config_differences(
     source: Mapping[str, TopicSetting], target: Mapping[str, TopicSetting], excluded: Sequence[str]
 ) -> list[ConfigDifference]:
-    """Return what the connector would change on a remote topic; `excluded` are patterns of properties that it leaves
-    alone.
-    """
+    """Return what the connector would change on a remote topic, except for properties that match `excluded`."""
     differences = []
     for name, here in sorted(source.items()):
         there = target.get(name)
@@ -78,9 +76,7 @@ _UNLIKE: Mapping[str, Callable[[str, str], bool]] = {
 
 
 def copied_acl(entry: AclEntry, remote: str) -> AclEntry | None:
-    """Return the ACL of the remote topic that the connector creates for one of the source's ACLs; None if it creates
-    none.
-    """
+    """Return the ACL of the remote topic that the connector creates for an ACL of the source; None if none."""
     if (entry.resource, entry.pattern) != ("TOPIC", "LITERAL"):
         return None
     if entry.permission == "ALLOW" and entry.operation == "WRITE":

@@ -14,9 +14,7 @@ _MARK = "Fence:"
 
 
 def missing_marks(topics: Iterable[str], owner: str, entries: Collection[AclEntry]) -> list[AclEntry]:
-    """Return the marks to write before the denials. A topic that somebody else has denied gets none, and keeps its
-    denial.
-    """
+    """Return the marks to write before the denials; none for a topic that somebody else has denied."""
     denied = {entry.name for entry in entries if entry == _denial(entry.name)}
     marked = {entry.name for entry in entries if _is_mark(entry)}
     wanted = [_mark(topic, owner) for topic in topics if topic in marked or topic not in denied]

@@ -83,9 +83,7 @@ class SharedReadings:
 
     @property
     def reached_depth(self) -> Depth:
-        """Return the depth that was reached: a validation that cannot continue from an earlier one compares
-        everything.
-        """
+        """Return the depth that was reached: without anything proven earlier, everything is compared."""
         if self.depth is not Depth.INCREMENTAL:
             return self.depth
         first_pass = self._first_pass
@@ -93,9 +91,7 @@ class SharedReadings:
 
     @property
     def first_pass(self) -> FirstPass:
-        """Return counts and digests of both sides. Raises the error that prevented the reading, without trying a second
-        time.
-        """
+        """Return what was read of both sides, or raise the error that prevented it, without a second try."""
         if isinstance(self._first_pass, CannotRunError | ClusterError):
             raise self._first_pass
         return self._first_pass

@@ -58,9 +58,7 @@ class Loop:
 
 
 def find_loops(flow: OpenFlow, rings: Mapping[str, Cycle]) -> list[Loop]:
-    """Return the topics of `rings` that loop through this flow. Reads each topic at most once, and only topics that
-    grow.
-    """
+    """Return the topics of `rings` that loop through this flow. Only topics that grow are read, once."""
     partitions = [
         replicated_partition
         for replicated_partition in flow.replicated_partitions()

@@ -209,9 +209,7 @@ class Loss:
 
 
 def losses(replicated: Replicated) -> list[Loss]:
-    """Return the offsets that retention removed unreplicated: in the past (between two syncs) or now (before log
-    start).
-    """
+    """Return what retention removed unreplicated: between two syncs, or since the newest one."""
     latest = replicated.history.latest
     if latest is None or replicated.hidden:
         return []
@@ -253,9 +251,7 @@ def losses(replicated: Replicated) -> list[Loss]:
 
 
 def _unseen(copies: CopyCounts, gaps: Sequence[tuple[OffsetSync, OffsetSync]]) -> int:
-    """Return how many source offsets have no copy on the target, but do not show as a gap between syncs: a marker hides
-    each of them.
-    """
+    """Return how many source offsets have no copy although no gap shows them: a marker hides each."""
     missing = copies.newest.upstream - copies.first.upstream - copies.between
     seen = sum(skipped_offsets(*gap) for gap in gaps if gap[0].downstream >= copies.first.downstream)
     return max(0, missing - seen)

@@ -136,9 +136,7 @@ def young_topics(missing: Collection[TopicPartition], young: Collection[TopicPar
 
 
 def absent_topics(where: str, named: Mapping[str, str], young: Collection[str], refresh: float) -> list[Finding]:
-    """Return the findings for topics without a remote topic on the cluster `where`; `named` has the name to show for
-    each.
-    """
+    """Return the findings for topics without a remote topic on `where`; `named` has the names to show."""
     findings = []
     old = [name for topic, name in sorted(named.items()) if topic not in young]
     new = [name for topic, name in sorted(named.items()) if topic in young]
@@ -310,9 +308,7 @@ def recreated_topics(before: TopicIds, now: TopicIds, alias: str) -> list[str]:
 
 
 def recreated_findings(before: TopicIds, now: TopicIds) -> list[Finding]:
-    """Return one note per cluster, which gives a cause. Other checks say whether records are missing or offsets are
-    wrong.
-    """
+    """Return one note per cluster: a cause, since other checks say what is missing or wrong."""
     findings = []
     for alias in now:
         anew = recreated_topics(before, now, alias)

@@ -1,6 +1,4 @@
-"""Latency and lag of a flow over time, and the map of its clusters: lines and arrows that the page's template draws as
-SVG.
-"""
+"""Latency and lag of a flow over time, and the map of its clusters, as lines for the page's SVG."""
 
 import math
 from collections.abc import Callable, Sequence

@@ -210,9 +210,7 @@ def _trusted(flow: FlowOutcome) -> Iterator[str]:
 
 
 def _reasons(flow: FlowOutcome, names: Sequence[CheckName], *, whole: bool) -> Iterator[str]:
-    """Yield why these checks of the flow prove nothing; with `whole`, also why any other check that ran did not
-    pass.
-    """
+    """Yield why these checks prove nothing; with `whole`, also why any other check did not pass."""
     if flow.error is not None:
         yield f"{flow.name} could not be checked ({flow.error.code})"
         return

@@ -60,9 +60,7 @@ from kafka_replication.spark.read.waiting import wait_until
 
 
 def without_copies(flow: FlowParameters, positions: Sequence[Position]) -> Finding | None:
-    """Return the note about groups that would start on the target without an offset, because the flow writes none
-    there.
-    """
+    """Return the note about groups without an offset on the target, because the flow writes none there."""
     if flow.checkpoints.sync_group_offsets:
         return None
     without = {position.group for position in positions if position.on_target is None and not position.active}
@@ -388,9 +386,7 @@ def _translated(position: Position, proof: PositionProof | None) -> Translated:
 
 
 def _unproven(findings: Sequence[Finding]) -> dict[str, int]:
-    """Return the number of committed offsets that could not be judged, by the code of the finding that gives the
-    reason.
-    """
+    """Return how many committed offsets could not be judged, by the code of the finding that says why."""
     codes = {finding.code for finding in findings if finding.severity is FindingSeverity.ERROR} & ACCEPTABLE.keys()
     return not_judged(findings, codes - {"nothing-proven"})
 

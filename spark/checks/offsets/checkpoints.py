@@ -195,9 +195,7 @@ def _set_back(position: Position) -> Finding:
 def _behind(
     position: Position, history: SyncHistory, earlier: SyncHistory, first_committed: int | None
 ) -> Finding | None:
-    """Return a failure if a running connector would have advanced the checkpoint by now, judged by the earlier
-    readings.
-    """
+    """Return a failure if, by the earlier readings, a running connector would have advanced the checkpoint."""
     assert position.checkpoint is not None
     if first_committed is None or position.committed < first_committed:
         return None
@@ -214,16 +212,13 @@ def _behind(
 
 
 def _translation_moved(position: Position, before: Position | None) -> bool:
-    """Return whether the checkpoint has advanced since the first look."""
     if before is None or before.checkpoint is None or position.checkpoint is None:
         return False
     return position.checkpoint.downstream > before.checkpoint.downstream
 
 
 def _owed_to_the_group(position: Position, before: Position | None) -> int:
-    """Return the offset that the group sync should have given the group on the target by now: that of the first look's
-    checkpoint.
-    """
+    """Return the offset that the group sync owes the group by now: that of the first look's checkpoint."""
     assert position.checkpoint is not None
     translated = position.checkpoint.downstream
     if before is None or before.checkpoint is None:
@@ -232,9 +227,7 @@ def _owed_to_the_group(position: Position, before: Position | None) -> int:
 
 
 def beyond_translation(position: Position) -> Position:
-    """Return the position as if the group's offset on the target were its translation, so that its record can prove
-    it.
-    """
+    """Return the position as if the group's offset on the target were its translation, to be proven as one."""
     assert position.on_target is not None
     return replace(position, checkpoint=Checkpoint(position.committed, position.on_target))
 

@@ -186,7 +186,6 @@ def _past_aborted(
 def _joined(
     one: Mapping[TopicPartition, Sequence[RecordDigest]], other: Mapping[TopicPartition, Sequence[RecordDigest]]
 ) -> dict[TopicPartition, list[RecordDigest]]:
-    """Return the records of both readings, each once."""
     return {
         partition: sorted({*one.get(partition, []), *other.get(partition, [])})
         for partition in one.keys() | other.keys()

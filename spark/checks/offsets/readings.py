@@ -52,9 +52,7 @@ def _read(
     none: TopicRead[T],
     before: TopicRead[T] | None,
 ) -> TopicRead[T]:
-    """Return what the topic of that name holds; `none` if it does not exist. If it has been recreated since `before`,
-    all of it is read.
-    """
+    """Return what the topic of that name holds, or `none`. If it was recreated since `before`, all of it is read."""
     topic = cluster.describe([name]).get(name)
     if topic is None:
         return none

@@ -144,9 +144,7 @@ def known_starts(
 
 
 def arrived(flow: FlowParameters, source: OffsetRange, target: OffsetRange, history: SyncHistory) -> bool:
-    """Return whether the target may be complete, judged by its size, or by the newest sync if the flow starts at
-    latest.
-    """
+    """Return whether the target may be complete, by its size or, in a flow that starts at latest, its syncs."""
     if flow.start_from == "earliest":
         return target.size >= source.size
     sync = history.latest

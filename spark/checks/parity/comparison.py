@@ -1,6 +1,4 @@
-"""The record-by-record comparison of the partitions that differ in the first pass, once the records that are due have
-arrived.
-"""
+"""Compares the partitions that differ in the first pass record by record, once what is due has arrived."""
 
 import time
 from collections.abc import Collection, Mapping
@@ -197,7 +195,6 @@ def _differing(
 
 
 def _compacted(flow: OpenFlow, partitions: Collection[TopicPartition]) -> set[TopicPartition]:
-    """Return the partitions whose topics the source compacts."""
     policies = flow.source.cleanup_policies({partition.topic for partition in partitions})
     return {partition for partition in partitions if "compact" in policies.get(partition.topic, "")}
 

@@ -173,9 +173,7 @@ def topics_proven(
 
 
 def still_hold(proven: Collection[tuple[Proven, OffsetRange]]) -> bool:
-    """Return whether any of these source logs certainly holds a record that was compared earlier: compaction may remove
-    all.
-    """
+    """Return whether a source log certainly holds a record that was proven: compaction may remove all."""
     return any(log.start == evidence.source_start and not evidence.unmoved for evidence, log in proven)
 
 

@@ -97,9 +97,7 @@ def with_surplus(
     sides: Mapping[TopicPartition, Sides],
     syncs: Mapping[TopicPartition, SyncHistory],
 ) -> list[Difference]:
-    """Return `differences`, where those that an excuse explains only in part are split in two, and changed records have
-    kinds of their own.
-    """
+    """Split `differences` that an excuse explains only in part, and give changed records kinds of their own."""
     by_partition: dict[TopicPartition, list[Difference]] = {}
     for difference in differences:
         by_partition.setdefault(difference.partition, []).append(difference)
@@ -167,9 +165,7 @@ def _changed(members: Sequence[Difference], side: Sides) -> Sequence[Difference]
 def _in_number(
     members: Sequence[Difference], missing: Difference, surplus: Sequence[Difference]
 ) -> Sequence[Difference]:
-    """Return the members, where as many `missing` records as there are `surplus` ones were changed. The others are
-    missing, or have expired.
-    """
+    """Return the members, with as many `missing` records as `surplus` ones changed; others are missing or expired."""
     left = missing.records
     parts = {missing: [missing._replace(kind=CHANGED, records=min(left, sum(one.records for one in surplus)))]}
     for one in surplus:

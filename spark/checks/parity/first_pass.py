@@ -75,9 +75,7 @@ def unread(
 
 
 def open_transaction_findings(hidden: Mapping[TopicPartition, OffsetRange], alias: str) -> list[Finding]:
-    """Return one error per topic of the cluster `alias` for offsets that could not be read; topics are named as
-    there.
-    """
+    """Return one error per topic, named as on the cluster `alias`, for offsets that could not be read."""
     topics: dict[str, dict[int, OffsetRange]] = {}
     for partition, offsets in sorted(hidden.items()):
         topics.setdefault(partition.topic, {})[partition.partition] = offsets
@@ -133,9 +131,7 @@ class FirstPass:
 
     @property
     def disagreeing(self) -> list[TopicPartition]:
-        """Return the partitions that a record-by-record comparison must judge: they differ, or may be in another
-        order.
-        """
+        """Return the partitions to compare record by record: they differ, or may be in another order."""
         return [
             partition
             for partition in self.source_logs

@@ -89,9 +89,7 @@ AT_MOST_BYTES = 64 * 1024 * 1024
 
 
 def are_few(flow: FlowParameters, *sides: Ranges) -> bool:
-    """Return whether these ranges can be read here. A filter's regular expressions are Java's, so Spark evaluates
-    them.
-    """
+    """Return whether these ranges can be read here. Only Spark evaluates the regular expressions of filters."""
     return not flow.drops and sum(offsets.size for ranges in sides for offsets in ranges.values()) <= AT_MOST_RECORDS
 
 
