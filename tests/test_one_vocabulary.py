@@ -22,6 +22,7 @@ from kafka_replication.spark.checks import connector_progress
 from kafka_replication.spark.checks.offsets import readings
 from kafka_replication.spark.checks.offsets.checkpoints import Patience, position_findings
 from kafka_replication.spark.checks.offsets.position_proof import (
+    Around,
     Candidates,
     Position,
     RecordDigest,
@@ -188,7 +189,7 @@ def test_what_status_says_a_group_reads_again_is_what_its_record_proves(brokers:
     candidates = Candidates(SOURCE_LOG, [RecordDigest(guess.offset, 0, "the group's next record")])
     landing = TranslatedRecord(RecordDigest(ON_TARGET, 0, "the group's next record"), after=False)
     position = Position(GROUP, ORDERS, COMMITTED, Checkpoint(COMMITTED, ON_TARGET), ON_TARGET)
-    proof = prove(position, TARGET_LOG, SOURCE_LOG, landing, candidates, guess, inexact=False)
+    proof = prove(position, Around(TARGET_LOG, SOURCE_LOG, [], candidates, landing, guess), landing)
     assert (proof.proven, proof.read_again) == (True, 20)
     assert facts.again == {ORDERS: proof.read_again}
 

@@ -37,11 +37,12 @@ def expiry_is_a_proof(expired: Any, *_: Any) -> Any:
     return replace(expired.proof, finding=None, source_offset=expired.position.committed)
 
 
-def one_of_several_equal_records_is_enough(position: Any, target_log: Any, source_log: Any, *rest: Any) -> Any:
-    translated, candidates, *_ = rest
-    proof = _prove(position, target_log, source_log, *rest)
+def one_of_several_equal_records_is_enough(position: Any, around: Any, translated: Any) -> Any:
+    proof, candidates = _prove(position, around, translated), around.candidates
     equal = [record for record in candidates.records if translated and translated.record.copies((record.digest,))]
-    others = (_standing_at(record.offset + translated.after, position, candidates, source_log) for record in equal)
+    others = (
+        _standing_at(record.offset + translated.after, position, candidates, around.source_log) for record in equal
+    )
     return next((other for other in others if proof.finding and not other.finding), proof)
 
 

@@ -6,6 +6,7 @@ from kafka_replication.components.kafka.mirror_records import Checkpoint, Offset
 from kafka_replication.components.kafka.offset_syncs import SourceGuess, SyncHistory
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
 from kafka_replication.spark.checks.offsets.position_proof import (
+    Around,
     Candidates,
     Position,
     PositionProof,
@@ -37,7 +38,8 @@ def proof_of(
     read: OffsetRange = NOTHING,
 ) -> PositionProof:
     """By default nothing around the committed offset was read."""
-    return prove(position, target, source, found, Candidates(read, candidates), guess, compacted)
+    around = Around(target, source, [], Candidates(read, candidates), found, guess, inexact=compacted)
+    return prove(position, around, found)
 
 
 def code(proof: PositionProof) -> str | None:

@@ -146,25 +146,30 @@ def source_range(guess: SourceGuess | None, by_time: int | None, committed: int,
     return OffsetRange(min(guesses) - SOURCE_REACH, max(guesses) + SOURCE_REACH + 1).within(log)
 
 
-def prove(
-    position: Position,
-    target_log: OffsetRange,
-    source_log: OffsetRange,
-    translated: TranslatedRecord | None,
-    candidates: Candidates,
-    guess: SourceGuess | None,
-    inexact: bool,
-) -> PositionProof:
+@dataclass(frozen=True)
+class Around:
+    """What was read for one position. `compacted`: the cleaner may have removed records on either side; `inexact`:
+    offsets or records may have changed on the way."""
+
+    target_log: OffsetRange
+    source_log: OffsetRange
+    on_target: Sequence[RecordDigest]
+    candidates: Candidates
+    found: TranslatedRecord | None
+    guess: SourceGuess | None
+    compacted: bool = False
+    inexact: bool = False
+
+
+def prove(position: Position, around: Around, translated: TranslatedRecord | None) -> PositionProof:
     """Prove that the record at the translated offset is a source record at or before the committed offset, or the
     first one after it.
 
-    `candidates` are the source records read for this partition. Several of them may be equal to the target's record
-    (same key, value, headers and timestamp). Then those count whose offsets the offset syncs allow; if they allow none,
-    all of them count. If a group would skip records by only some of these, nothing is proven.
-    `inexact`: compaction or transforms may have changed offsets or records.
+    Equal records (same key, value, headers, timestamp) may be at several offsets. Then those that the offset syncs
+    allow count; if they allow none, all of them. If only some of these skip records, nothing is proven.
     """
     assert position.checkpoint is not None
-    downstream = position.checkpoint.downstream
+    downstream, source_log, target_log = position.checkpoint.downstream, around.source_log, around.target_log
     if downstream > target_log.end:
         return PositionProof(
             fail(
@@ -177,10 +182,11 @@ def prove(
         return PositionProof(error("target-expired", f"{position}: the target no longer holds offset {downstream}"))
     if translated is None:
         return PositionProof(error(_TARGET_EMPTY, f"{position}: the target holds no record near offset {downstream}"))
+    guess, candidates = around.guess, around.candidates
     equal = [record for record in candidates.records if translated.record.copies((record.digest,))]
     # The syncs point to an expired record. One that equals it and is still there is another one.
     if not equal or (guess is not None and guess.exact and guess.offset < source_log.start):
-        return PositionProof(_not_found(position, translated, source_log, guess, inexact))
+        return PositionProof(_not_found(position, around, translated))
     allowed = _allowed(guess, translated.record.offset, source_log, target_log)
     expected = [record for record in equal if allowed.start <= record.offset < allowed.end]
     lowest, original = min(expected or equal), max(expected or equal)
@@ -230,8 +236,8 @@ def _proof_at(source_offset: int, position: Position, candidates: Candidates, so
     return PositionProof(finding, source_offset)
 
 
-def is_counted(position: Position, proof: PositionProof, around: "Around") -> bool:
-    """Return whether the records that the group would skip were read, so that their number is not just offsets."""
+def is_counted(position: Position, proof: PositionProof, around: Around) -> bool:
+    """Return whether every record that the group would skip was read, and not only its offset counted."""
     if proof.source_offset is None:
         return True
     first = max(position.committed, around.source_log.start)
@@ -252,11 +258,10 @@ def unless_dropped(position: Position, proof: PositionProof) -> PositionProof:
     return replace(proof, finding=error(_NOT_FOUND, what, proof.finding.count))
 
 
-def _not_found(
-    position: Position, translated: TranslatedRecord, source_log: OffsetRange, guess: SourceGuess | None, inexact: bool
-) -> Finding:
+def _not_found(position: Position, around: Around, translated: TranslatedRecord) -> Finding:
     assert position.checkpoint is not None
-    if guess is not None and guess.offset - guess.markers < source_log.start:
+    guess, inexact = around.guess, around.inexact or around.compacted
+    if guess is not None and guess.offset - guess.markers < around.source_log.start:
         return error(
             _SOURCE_EXPIRED,
             f"{position}: translated offset {position.checkpoint.downstream} is source offset {guess.offset}, which "
@@ -274,21 +279,6 @@ def _not_found(
         f"{position}: no source record around {guess.offset} has the key, value, headers and timestamp of the target's "
         f"record at {translated.record.offset}",
     )
-
-
-@dataclass(frozen=True)
-class Around:
-    """What was read around one position. `compacted`: the cleaner may have removed records on either side; `inexact`:
-    offsets or records may have changed on the way."""
-
-    target_log: OffsetRange
-    source_log: OffsetRange
-    on_target: Sequence[RecordDigest]
-    candidates: Candidates
-    found: TranslatedRecord | None
-    guess: SourceGuess | None
-    compacted: bool = False
-    inexact: bool = False
 
 
 def is_unknown(translated: TranslatedRecord | None, on_source: Collection[RecordDigest]) -> bool:
@@ -314,7 +304,7 @@ def proof_at(position: Position, around: Around) -> PositionProof:
     """
     assert position.checkpoint is not None
     downstream, found = position.checkpoint.downstream, around.found
-    proof = _prove(position, around, found)
+    proof = prove(position, around, found)
     skips = proof.finding is not None and proof.finding.code == _SKIPS
     if found is None or found.after or not (around.compacted and skips):
         return proof
@@ -332,9 +322,4 @@ def proof_at(position: Position, around: Around) -> PositionProof:
             "not show where the group is"
         )
         return PositionProof(error(_NOT_FOUND, what))
-    return _prove(position, around, TranslatedRecord(before, after=True))
-
-
-def _prove(position: Position, around: Around, translated: TranslatedRecord | None) -> PositionProof:
-    inexact = around.inexact or around.compacted
-    return prove(position, around.target_log, around.source_log, translated, around.candidates, around.guess, inexact)
+    return prove(position, around, TranslatedRecord(before, after=True))
