@@ -8,7 +8,7 @@ from kafka_replication.components.contract.report import FindingSeverity
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
 from kafka_replication.spark.checks.parity.check import counted, not_compared, nothing_to_compare
 from kafka_replication.spark.checks.parity.differences import Difference
-from kafka_replication.spark.checks.parity.findings import counted_partitions, final_partitions, totals
+from kafka_replication.spark.checks.parity.findings import final_partitions, totals
 from kafka_replication.spark.checks.parity.first_pass import FirstPass, read_as_far
 from kafka_replication.spark.checks.parity.sums import Sums, same_places
 from kafka_replication.spark.checks.topics import absent_topics, young_topics
@@ -147,7 +147,7 @@ def test_the_number_of_target_records_follows_from_the_differences() -> None:
 def test_a_partition_that_could_not_be_read_to_its_end_is_not_called_equal() -> None:
     equal = replace(a_pass(Sums(5), Sums(5)), unread={LEDGER: OffsetRange(100, 120)})
     assert totals(final_partitions(equal, []).values())["agreeingPartitions"] == 0
-    assert totals(counted_partitions(equal).values()) == {
+    assert totals(final_partitions(equal, None).values()) == {
         "sourceRecords": 5,
         "targetRecords": 5,
         "agreeingPartitions": 0,
@@ -155,7 +155,7 @@ def test_a_partition_that_could_not_be_read_to_its_end_is_not_called_equal() -> 
 
 
 def test_records_that_were_only_counted_keep_their_counts() -> None:
-    counts = totals(counted_partitions(a_pass(Sums(100, 1, 1), Sums(40, 2, 2))).values())
+    counts = totals(final_partitions(a_pass(Sums(100, 1, 1), Sums(40, 2, 2)), None).values())
     assert counts == {"sourceRecords": 100, "targetRecords": 40, "agreeingPartitions": 0}
 
 

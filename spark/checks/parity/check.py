@@ -43,7 +43,6 @@ from kafka_replication.spark.checks.parity.differences import (
 )
 from kafka_replication.spark.checks.parity.evidence import TopicIdentity
 from kafka_replication.spark.checks.parity.findings import (
-    counted_partitions,
     final_partitions,
     lags,
     parity_findings,
@@ -118,8 +117,7 @@ def check_parity(
     if not loops and not absent and not first_pass.unread:
         findings += nothing_to_compare(first_pass)
     findings += in_full_findings(first_pass)
-    comparable = flow.parameters.comparable
-    partitions = final_partitions(first_pass, differences) if comparable else counted_partitions(first_pass)
+    partitions = final_partitions(first_pass, differences if flow.parameters.comparable else None)
     counts = _counts(flow, first_pass, loops, differences) | totals(partitions.values())
     relevant = [difference for difference in differences if difference.kind not in (BEFORE_START, NOT_BEGUN)]
     summary = counted(counts, guarded=flow.parameters.guard is not None) + earlier_summary(first_pass)

@@ -138,36 +138,25 @@ class PartitionRecords:
 
 
 def final_partitions(
-    first_pass: FirstPass, differences: Sequence[Difference]
+    first_pass: FirstPass, differences: Sequence[Difference] | None
 ) -> dict[TopicPartition, PartitionRecords]:
-    """Return the partitions after their comparison.
+    """Return the partitions after their comparison; `differences` are None if only the first pass compares.
 
     A partition with offsets that could not be read does not count as equal. A partition that is equal from the start
     of the flow on counts as equal.
     """
-    by_partition: dict[TopicPartition, list[Difference]] = {partition: [] for partition in first_pass.disagreeing}
-    for difference in differences:
-        by_partition[difference.partition].append(difference)
-    on_target = {
-        partition: target_records(sums.records, by_partition[partition])
-        if partition in by_partition
-        else first_pass.target[partition].records
-        for partition, sums in first_pass.source.items()
-    }
-    unequal = {difference.partition for difference in differences if difference.kind != BEFORE_START} | set(
-        first_pass.unread
-    )
+    on_target = {partition: sums.records for partition, sums in first_pass.target.items()}
+    unequal = {*first_pass.disagreeing, *first_pass.unread}
+    if differences is not None:
+        by_partition: dict[TopicPartition, list[Difference]] = {partition: [] for partition in first_pass.disagreeing}
+        for difference in differences:
+            by_partition[difference.partition].append(difference)
+        for partition, members in by_partition.items():
+            on_target[partition] = target_records(first_pass.source[partition].records, members)
+        decisive = {difference.partition for difference in differences if difference.kind != BEFORE_START}
+        unequal = decisive | set(first_pass.unread)
     return {
         partition: PartitionRecords(sums.records, on_target[partition], partition not in unequal)
-        for partition, sums in first_pass.source.items()
-    }
-
-
-def counted_partitions(first_pass: FirstPass) -> dict[TopicPartition, PartitionRecords]:
-    """Return the partitions if nothing is compared after the first pass."""
-    unequal = {*first_pass.disagreeing, *first_pass.unread}
-    return {
-        partition: PartitionRecords(sums.records, first_pass.target[partition].records, partition not in unequal)
         for partition, sums in first_pass.source.items()
     }
 
