@@ -106,6 +106,8 @@ def _offsets(ranges: Mapping[int, OffsetRange]) -> int:
 _CHANGED = "topics were recreated or reconfigured meanwhile"
 _DIFFERS = "records that follow the proven ones differ"
 _NOTHING_LEFT = "the source holds no newer records, and may no longer hold the proven ones"
+#: What is proven of a partition without evidence.
+_NOTHING = Proven(0, 0, 0, 0, 0, 0, unmoved=False)
 #: If nothing moves on the target for this long, it counts as caught up until the digests show otherwise.
 STILL_SECONDS = 3
 
@@ -255,14 +257,8 @@ def _read(
 ) -> _Read:
     """Read both logs of each partition, from where it is `proven` on."""
     partitions = list(source_logs)
-    here = {
-        partition: log.after(proven[partition].source) if partition in proven else log
-        for partition, log in source_logs.items()
-    }
-    there = {
-        partition: log.after(proven[partition].target) if partition in proven else log
-        for partition, log in target_logs.items()
-    }
+    here = {partition: log.after(proven.get(partition, _NOTHING).source) for partition, log in source_logs.items()}
+    there = {partition: log.after(proven.get(partition, _NOTHING).target) for partition, log in target_logs.items()}
     read = {**here, **_read_further(flow, here, there)}
     records = sum(offsets.size for offsets in (*read.values(), *there.values()))
     flow.progress(
@@ -318,8 +314,8 @@ def wait_for_target(
         caught_up = all(
             arrived(
                 flow.parameters,
-                log.after(proven[partition].source) if partition in proven else log,
-                now[partition].after(proven[partition].target) if partition in proven else now[partition],
+                log.after(proven.get(partition, _NOTHING).source),
+                now[partition].after(proven.get(partition, _NOTHING).target),
                 syncs.get(partition, SyncHistory()),
             )
             for partition, log in source_logs.items()
