@@ -9,6 +9,7 @@ import itertools
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import NamedTuple
 
 from kafka_replication.components.kafka.mirror_records import Checkpoint, OffsetSync, OwnRecord, offset_sync
@@ -16,6 +17,7 @@ from kafka_replication.components.kafka.positions import OffsetRange, TopicParti
 
 #: How many changes of the offset delta to keep per partition. With transactions, nearly every sync changes it.
 SEGMENTS = 2_000
+_UPSTREAM, _DOWNSTREAM = attrgetter("upstream"), attrgetter("downstream")
 
 
 class SourceGuess(NamedTuple):
@@ -53,7 +55,7 @@ class SyncHistory:
 
         Source: OffsetSyncStore.updateSyncArray.
         """
-        return self._since_last_fall(lambda sync: sync.upstream)[0].upstream
+        return self._since_last_fall(_UPSTREAM)[0].upstream
 
     @property
     def first_upstream(self) -> int:
@@ -108,7 +110,7 @@ class SyncHistory:
 
         With `markers`, the target also holds transaction markers, so the sync after that record does not count.
         """
-        current = self._since_last_fall(_downstream)
+        current = self._since_last_fall(_DOWNSTREAM)
         later = next((index for index, sync in enumerate(current) if sync.upstream > upstream), len(current))
         if not later:
             return 0
@@ -125,7 +127,7 @@ class SyncHistory:
         """
         first = self.first_copy(upstream, markers=markers)
         records, end, again = 0, downstream, sys.maxsize
-        for sync in reversed((OffsetSync(0, 0), *self._since_last_fall(_downstream))):
+        for sync in reversed((OffsetSync(0, 0), *self._since_last_fall(_DOWNSTREAM))):
             records += max(0, min(end - max(sync.downstream, first), again - max(sync.upstream, upstream)))
             end, again = min(end, sync.downstream), min(again, sync.upstream)
         return records
@@ -135,7 +137,7 @@ class SyncHistory:
         restarted task sent it again and its sync was dropped.
         """
         lowest = self.lowest_source_offset(downstream)
-        sent = [sync.upstream for sync in self._since_last_fall(_downstream) if sync.downstream >= downstream]
+        sent = [sync.upstream for sync in self._since_last_fall(_DOWNSTREAM) if sync.downstream >= downstream]
         return min([0 if lowest is None else lowest, *sent])
 
     def _around(self, downstream: int) -> tuple[OffsetSync | None, OffsetSync | None]:
@@ -144,14 +146,14 @@ class SyncHistory:
         Downstream offsets fall when the remote topic was deleted and created again. Syncs from before that belong to
         other records.
         """
-        current = self._since_last_fall(_downstream)
-        below = max((sync for sync in current if sync.downstream <= downstream), default=None, key=_downstream)
-        above = min((sync for sync in current if sync.downstream > downstream), default=None, key=_downstream)
+        current = self._since_last_fall(_DOWNSTREAM)
+        below = max((sync for sync in current if sync.downstream <= downstream), default=None, key=_DOWNSTREAM)
+        above = min((sync for sync in current if sync.downstream > downstream), default=None, key=_DOWNSTREAM)
         return below, above
 
     def stretch(self, target_start: int) -> Sequence[OffsetSync]:
         """Return the syncs since offsets last fell on either side whose records the target still holds."""
-        current = min(self._since_last_fall(lambda sync: sync.upstream), self._since_last_fall(_downstream), key=len)
+        current = min(self._since_last_fall(_UPSTREAM), self._since_last_fall(_DOWNSTREAM), key=len)
         return [sync for sync in current if sync.downstream >= target_start]
 
     def _since_last_fall(self, offset: Callable[[OffsetSync], int]) -> Sequence[OffsetSync]:
@@ -160,10 +162,6 @@ class SyncHistory:
             if offset(after) < offset(before):
                 begin = index
         return self.syncs[begin:]
-
-
-def _downstream(sync: OffsetSync) -> int:
-    return sync.downstream
 
 
 def skipped_offsets(before: OffsetSync, after: OffsetSync) -> int:

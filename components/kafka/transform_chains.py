@@ -116,9 +116,8 @@ Finding = TransformFails | ConverterFails | BytesBecomeText | JsonEnvelope
 def chain_of(config: Mapping[str, object]) -> Chain:
     """Return the chain in a connector's configuration."""
     steps = tuple(_step(name, config) for name in str(config.get("transforms", "")).split(",") if name)
-    names = CONVERTER_KEYS
-    converters = {name: str(config.get(name, BYTE_ARRAY_CONVERTER)) for name in names}
-    return Chain(steps, converters, {name: below(f"{name}.", config) for name in names})
+    converters = {name: str(config.get(name, BYTE_ARRAY_CONVERTER)) for name in CONVERTER_KEYS}
+    return Chain(steps, converters, {name: below(f"{name}.", config) for name in CONVERTER_KEYS})
 
 
 @dataclass(frozen=True)

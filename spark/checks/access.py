@@ -72,11 +72,13 @@ def check_access(flow: OpenFlow) -> CheckOutcome:
             flow.target, flow.parameters.target, needs_of(acls, "target"), {"TOPIC": remote, "GROUP": groups}
         ),
     )
-    bundles = [_cut_bundle(flow.target, flow.parameters.target)]
+    clusters = [(flow.target, flow.parameters.target)]
     if flow.parameters.shape == "mirrorMaker2":
         # Only there does the operator also configure the connection to the source.
-        bundles.append(_cut_bundle(flow.source, flow.parameters.source))
-    notes = (*(bundle for bundle in bundles if bundle is not None), *application_notes(_readiness(flow)))
+        clusters.append((flow.source, flow.parameters.source))
+    certificates = (at.options.properties.get("ssl.truststore.certificates", "") for at, _ in clusters)
+    bundles = (cut_bundle(cluster, pem) for (_, cluster), pem in zip(clusters, certificates, strict=True))
+    notes = (*filter(None, bundles), *application_notes(_readiness(flow)))
     return replace(checked, findings=(*checked.findings, *notes))
 
 
@@ -100,10 +102,6 @@ def application_notes(found: Readiness) -> list[Finding]:
         what = f"whether all applications can start on {found.target} is not judged: {named(found.not_judged)}"
         notes.append(note("applications-not-judged", what, len(found.not_judged)))
     return notes
-
-
-def _cut_bundle(cluster: FlowCluster, parameters: ClusterParameters) -> Finding | None:
-    return cut_bundle(parameters, cluster.options.properties.get("ssl.truststore.certificates", ""))
 
 
 def cut_bundle(cluster: ClusterParameters, certificates: str) -> Finding | None:

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from kafka_replication.components.clients.errors import ClusterError
-from kafka_replication.components.contract.parameters import FlowParameters
 from kafka_replication.components.contract.report import SAMPLES, CheckOutcome, Finding, note
 from kafka_replication.components.contract.wording import agreeing, numbered
 from kafka_replication.components.kafka.mirror_records import replicated_offsets
@@ -53,7 +52,8 @@ def read_progress(flow: OpenFlow, syncs: Mapping[TopicPartition, SyncHistory]) -
 
 def _stored(flow: OpenFlow) -> dict[TopicPartition, int] | None:
     """Return the newest stored offsets; None if their topic is not known or does not exist."""
-    topic, names = flow.parameters.connector_offsets_topic, _source_connectors(flow.parameters)
+    topic, connectors = flow.parameters.connector_offsets_topic, flow.parameters.connectors or ()
+    names = [connector.connector for connector in connectors if connector.role == "source"]
     count = flow.target.topics().get(topic, 0) if topic is not None else 0
     if topic is None or not count or not names:
         return None
@@ -65,10 +65,6 @@ def _stored(flow: OpenFlow) -> dict[TopicPartition, int] | None:
         for partition, at in offsets.items()
         if partition.partition < flow.partitions.get(partition.topic, 0)
     }
-
-
-def _source_connectors(flow: FlowParameters) -> list[str]:
-    return [connector.connector for connector in flow.connectors or () if connector.role == "source"]
 
 
 def with_progress(outcome: CheckOutcome, movement: ConnectorProgress, now_seconds: float) -> CheckOutcome:

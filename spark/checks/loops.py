@@ -59,11 +59,7 @@ class Loop:
 
 def find_loops(flow: OpenFlow, rings: Mapping[str, Cycle]) -> list[Loop]:
     """Return the topics of `rings` that loop through this flow. Only topics that grow are read, once."""
-    partitions = [
-        replicated_partition
-        for replicated_partition in flow.replicated_partitions()
-        if replicated_partition.topic in rings
-    ]
+    partitions = [partition for partition in flow.replicated_partitions() if partition.topic in rings]
     if not partitions:
         return []
     flow.progress(
@@ -172,18 +168,13 @@ def _arrivals(
     )
     seen = frame_of(
         flow.spark.session,
-        [
-            (side, partition.topic, partition.partition, end)
-            for (side, partition), end in before.items()
-            if partition in set(partitions)
-        ],
+        [(side, *partition, end) for (side, partition), end in before.items() if partition in set(partitions)],
         "side string, topic string, partition int, seen_end bigint",
     )
     frame = digests.returned(source.unionByName(target), seen)
-    where = f"{flow.source.where} and {flow.target.where}"
     return {
         (row.side, TopicPartition(row.topic, row.partition)): Arrivals(row.records, row.distinct, row.new, row.returned)
-        for row in frames.collected_rows(frame, where, "looking for records that come back")
+        for row in frames.collected_rows(frame, both_clusters(flow), "looking for records that come back")
     }
 
 
@@ -204,10 +195,7 @@ def read_marks(flow: OpenFlow, first_pass: FirstPass) -> list[Difference]:
     target = {partition: first_pass.target_logs[partition] for partition in partitions}
     starts = frame_of(
         flow.spark.session,
-        [
-            (partition.topic, partition.partition, source[partition].start, target[partition].start)
-            for partition in partitions
-        ],
+        [(*partition, source[partition].start, target[partition].start) for partition in partitions],
         "topic string, partition int, source_start bigint, target_start bigint",
     )
     frame = marked_elsewhere(both_sides(flow, source, target), starts)

@@ -291,9 +291,9 @@ def _outcome(
         partition: PartitionRecords(len(tail.source), len(tail.source) - lacking[partition], not lacking[partition])
         for partition, tail in tails.items()
     }
-    records = sum(partition.source for partition in compared.values())
-    held = sum(log.size for log in logs.source_logs.values())
-    examined = sum(min(TAIL, log.size) for log in logs.source_logs.values()) if _comparable(flow) else 0
+    records = sum(tail.source for tail in compared.values())
+    newest = TAIL if _comparable(flow) else 0
+    left_out = sum(max(0, log.size - newest) for log in ends.source_logs.values())
     counts: dict[str, int | float] = {
         "topics": len(flow.partitions),
         "partitions": len(logs.source_logs),
@@ -302,17 +302,16 @@ def _outcome(
         "targetRecords": records - sum(lacking.values()),
         "agreeingPartitions": sum(partition.equal for partition in compared.values()),
         "targetRecordsRead": sum(len(tail.target) for tail in tails.values()),
-        "offsetsLeftOut": held - examined,
-        "unreadOffsets": sum(offsets.size for offsets in logs.at_source.unread.values()),
+        "offsetsLeftOut": left_out,
+        "unreadOffsets": sum(offsets.size for offsets in ends.at_source.unread.values()),
     }
     summary = (
         f"the newest {numbered(records, 'record[|s]')} of {numbered(len(compared), 'partition[|s]')} compared, "
-        f"{counts['targetRecords']} of them found on the target; {numbered(held - examined, 'older offset[|s]')} "
+        f"{counts['targetRecords']} of them found on the target; {numbered(left_out, 'older offset[|s]')} "
         "not compared"
     )
-    not_judged = {"open-transaction": len(logs.at_source.unread)}
-    coverage = Coverage("partitions", len(compared.keys() - logs.at_source.unread.keys()), not_judged)
-    left_out = _left_out(flow, held - examined, topics_in_rings)
+    not_judged = {"open-transaction": len(ends.at_source.unread)}
+    coverage = Coverage("partitions", len(compared.keys() - ends.at_source.unread.keys()), not_judged)
     return CheckOutcome(
         CheckName.PARITY,
         summary,
@@ -320,16 +319,15 @@ def _outcome(
         tuple(findings),
         coverage=coverage,
         rows=topic_rows(compared),
-        left_out=left_out,
+        left_out=_left_out(flow, left_out, topics_in_rings),
     )
 
 
 def _left_out(flow: OpenFlow, offsets: int, topics_in_rings: int) -> str:
-    why = "" if _comparable(flow) else ", because the flow's transforms change or drop records"
-    parts = [f"{numbered(offsets, 'source offset[|s]')} before the newest {TAIL} of each partition"]
-    if why:
-        parts = [f"all {numbered(offsets, 'source offset[|s]')}{why}"]
-    parts.append("records that only the target holds, duplicates among them")
+    left = numbered(offsets, "source offset[|s]")
+    older = f"{left} before the newest {TAIL} of each partition"
+    every = f"all {left}, because the flow's transforms change or drop records"
+    parts = [older if _comparable(flow) else every, "records that only the target holds, duplicates among them"]
     if topics_in_rings:
         parts.append(f"whether records of {numbered(topics_in_rings, 'topic[|s]')} loop")
     return "not compared: " + "; ".join(parts)
