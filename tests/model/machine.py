@@ -154,10 +154,9 @@ def proof_of(partition: Partition) -> PositionProof:
         by_time = later[0].offset if later else -1
     wanted = source_range(guess, by_time, position.committed, log) if found else OffsetRange(0, 0)
     read = Candidates(wanted, records_in(partition, partition.source, wanted))
-    proof = proof_at(
-        position, Around(partition.target_log, log, on_target, read, found, guess, compacted=partition.compacted)
-    )
-    unproven = Unproven(position, proof, log, partition.target_log, found, guess)
+    around = Around(partition.target_log, log, on_target, read, found, guess, compacted=partition.compacted)
+    proof = proof_at(position, around)
+    unproven = Unproven(position, proof, around)
     if partition.compacted and proof.may_be_compacted:
         following = NextOffsets(
             next_offset(partition.source, unproven.waiting, log),

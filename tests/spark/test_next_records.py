@@ -13,6 +13,8 @@ from kafka_replication.components.kafka.positions import OffsetRange, TopicParti
 from kafka_replication.spark.checks.offsets.nearby import next_offsets
 from kafka_replication.spark.checks.offsets.next_records import NextOffsets, Unproven, places_on_target, proof_by_next
 from kafka_replication.spark.checks.offsets.position_proof import (
+    Around,
+    Candidates,
     Position,
     PositionProof,
     RecordDigest,
@@ -26,10 +28,14 @@ def expired(committed: int = 60, source: tuple[int, int] = (50, 100), exact: boo
     return Unproven(
         Position("checkout-a", TopicPartition("orders", 0), committed, Checkpoint(committed, 40), 40),
         PositionProof(error("source-expired", "the source no longer holds offset 45")),
-        OffsetRange(*source),
-        OffsetRange(0, 95),
-        TranslatedRecord(RecordDigest(40, 45, "45"), after=False),
-        SourceGuess(45, exact),
+        Around(
+            OffsetRange(0, 95),
+            OffsetRange(*source),
+            [],
+            Candidates(OffsetRange(0, 0), []),
+            TranslatedRecord(RecordDigest(40, 45, "45"), after=False),
+            SourceGuess(45, exact),
+        ),
     )
 
 
@@ -83,8 +89,7 @@ def compacted(on_source: int, on_target: int) -> Unproven:
     return Unproven(
         Position("checkout-a", TopicPartition("orders", 0), 60, Checkpoint(60, 40), 40),
         PositionProof(error("target-empty", "the target holds no record near offset 40")),
-        OffsetRange(0, 9_100),
-        OffsetRange(0, 9_000),
+        Around(OffsetRange(0, 9_000), OffsetRange(0, 9_100), [], Candidates(OffsetRange(0, 0), []), None, None),
         next=NextOffsets(on_source, on_target),
     )
 

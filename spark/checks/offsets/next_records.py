@@ -9,18 +9,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from kafka_replication.components.kafka.offset_syncs import SourceGuess
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
 from kafka_replication.components.kafka.record_identity import NO_TIMESTAMP
 from kafka_replication.spark.checks.offsets.nearby import next_offsets, offsets_by_time, records_near
 from kafka_replication.spark.checks.offsets.position_proof import (
     SOURCE_REACH,
     TARGET_REACH,
+    Around,
     Candidates,
     Position,
     PositionProof,
     RecordDigest,
-    TranslatedRecord,
 )
 from kafka_replication.spark.read.flows import OpenFlow
 
@@ -36,17 +35,11 @@ class NextOffsets(NamedTuple):
 
 @dataclass(frozen=True)
 class Unproven:
-    """A position that the record at its translated offset does not prove, and both logs.
-
-    `guess` is where that record, `translated`, was on the source. `next` is known if the topic is compacted.
-    """
+    """A position that the record at its translated offset does not prove. `next` is known if the topic is compacted."""
 
     position: Position
     proof: PositionProof
-    source_log: OffsetRange
-    target_log: OffsetRange
-    translated: TranslatedRecord | None = None
-    guess: SourceGuess | None = None
+    around: Around
     next: NextOffsets | None = None
 
     @property
@@ -57,13 +50,13 @@ class Unproven:
     @property
     def waiting(self) -> int:
         """Return the first source offset that the group has not read."""
-        return max(self.position.committed, self.source_log.start)
+        return max(self.position.committed, self.around.source_log.start)
 
     @property
     def unread(self) -> OffsetRange:
         """Return the offsets of the source among which to look for the first unread record."""
         begin = self.waiting if self.next is None else self.next.on_source
-        return OffsetRange(begin, begin + SOURCE_REACH + 1).within(self.source_log)
+        return OffsetRange(begin, begin + SOURCE_REACH + 1).within(self.around.source_log)
 
 
 def proof_by_next(
@@ -74,9 +67,10 @@ def proof_by_next(
     """
     if not unread:
         # Without a lookup, a guess must show that the target's records are those of this source.
-        sure = unproven.next is not None or (unproven.guess is not None and unproven.guess.exact)
-        nothing_left = sure and unproven.unread.end == unproven.source_log.end
-        return _proven(unproven, unproven.target_log.end) if nothing_left else unproven.proof
+        around = unproven.around
+        sure = unproven.next is not None or (around.guess is not None and around.guess.exact)
+        nothing_left = sure and unproven.unread.end == around.source_log.end
+        return _proven(unproven, around.target_log.end) if nothing_left else unproven.proof
     first = min(unread)
     # If records are equal, the target may hold another one of them there.
     if sum(record.digest == first.digest for record in unread) > 1:
@@ -92,12 +86,12 @@ def _proven(unproven: Unproven, place: int) -> PositionProof:
     """The group reads again what the target holds from the translated offset up to `place`, where an equal record that
     it has read may be, and at most what it has read on the source since the translated offset.
     """
-    begin, source_offset = unproven.downstream, unproven.position.committed
+    begin, source_offset, around = unproven.downstream, unproven.position.committed, unproven.around
     if unproven.next is not None:
         begin = min(unproven.next.on_target, place)
-    elif unproven.guess is not None and unproven.translated is not None:
-        source_offset = unproven.guess.offset + unproven.translated.after
-    since = min(unproven.position.committed, unproven.source_log.end) - source_offset
+    elif around.guess is not None and around.found is not None:
+        source_offset = around.guess.offset + around.found.after
+    since = min(unproven.position.committed, around.source_log.end) - source_offset
     return replace(unproven.proof, finding=None, source_offset=source_offset, read_again=max(place - begin, since))
 
 
@@ -105,17 +99,13 @@ def places_on_target(unproven: Unproven, first: RecordDigest, by_time: int) -> l
     """Return where the target should hold the `first` unread record: by its distance from the translated record, by its
     time, and at the next existing record. `by_time` is -1 if the target holds no record from that time on.
     """
-    places = [by_time]
-    if unproven.translated is not None and unproven.guess is not None:
-        places.insert(0, unproven.translated.record.offset + first.offset - unproven.guess.offset)
+    places, around = [by_time], unproven.around
+    if around.found is not None and around.guess is not None:
+        places.insert(0, around.found.record.offset + first.offset - around.guess.offset)
     if unproven.next is not None:
         places.append(unproven.next.on_target)
-    around = [
-        OffsetRange(place - TARGET_REACH, place + SOURCE_REACH).within(unproven.target_log)
-        for place in places
-        if place >= 0
-    ]
-    return [offsets for offsets in around if offsets.size]
+    ranges = (OffsetRange(place - TARGET_REACH, place + SOURCE_REACH) for place in places if place >= 0)
+    return [offsets for near in ranges if (offsets := near.within(around.target_log)).size]
 
 
 def with_next_offsets(flow: OpenFlow, unproven: Sequence[Unproven]) -> list[Unproven]:
@@ -125,10 +115,10 @@ def with_next_offsets(flow: OpenFlow, unproven: Sequence[Unproven]) -> list[Unpr
     remote = flow.policy.remote_partition
     sources = {(entry.position.partition, entry.waiting) for entry in unproven}
     targets = {(remote(entry.position.partition), entry.downstream) for entry in unproven}
-    on_source = next_offsets(flow.source, sources, {entry.position.partition: entry.source_log for entry in unproven})
-    on_target = next_offsets(
-        flow.target, targets, {remote(entry.position.partition): entry.target_log for entry in unproven}
-    )
+    source_logs = {entry.position.partition: entry.around.source_log for entry in unproven}
+    target_logs = {remote(entry.position.partition): entry.around.target_log for entry in unproven}
+    on_source = next_offsets(flow.source, sources, source_logs)
+    on_target = next_offsets(flow.target, targets, target_logs)
     return [
         replace(
             entry,

@@ -46,15 +46,6 @@ class Proofs:
         return tuple(_sample(position, proof) for position, proof in order[:SAMPLES])
 
 
-@dataclass(frozen=True)
-class _Expected:
-    """The target record at a position's translated offset, and where that record should be on the source."""
-
-    found: TranslatedRecord | None
-    guess: SourceGuess | None
-    range: OffsetRange
-
-
 def prove_all(flow: OpenFlow, positions: Sequence[Position], syncs: Mapping[TopicPartition, SyncHistory]) -> Proofs:
     """Read the target around every translated offset, then the source around where those records should be."""
     remote = flow.policy.remote_partition
@@ -65,36 +56,32 @@ def prove_all(flow: OpenFlow, positions: Sequence[Position], syncs: Mapping[Topi
     )
     target_logs = {position: targets.get(remote(position.partition), OffsetRange(0, 0)) for position in positions}
     source_logs = flow.source.logs(sorted({position.partition for position in positions}), committed=True)
-    around = [(remote(position.partition), _around(position).within(target_logs[position])) for position in positions]
-    on_target = records_near(flow, flow.target, around)
-    expected = _expected(flow, positions, syncs, on_target, source_logs)
-    ranges = [(position.partition, expected[position].range) for position in positions]
+    near = [(remote(position.partition), _near(position).within(target_logs[position])) for position in positions]
+    on_target = records_near(flow, flow.target, near)
+    arounds = _expected(flow, positions, syncs, on_target, target_logs, source_logs)
+    ranges = [(position.partition, arounds[position].candidates.offsets) for position in positions]
     on_source = records_near(flow, flow.source, ranges)
-    aborted = _aborted(flow, positions, expected, on_source)
+    aborted = _aborted(flow, arounds, on_source)
     if aborted:
-        again = _past_aborted(positions, expected, on_target, aborted)
-        expected |= _expected(flow, list(again), syncs, on_target, source_logs, again)
-        more = [(position.partition, expected[position].range) for position in again]
+        again = _past_aborted(arounds, aborted)
+        arounds |= _expected(flow, list(again), syncs, on_target, target_logs, source_logs, again)
+        more = [(position.partition, arounds[position].candidates.offsets) for position in again]
         on_source = _joined(on_source, records_near(flow, flow.source, more))
         ranges += more
     policies = flow.source.cleanup_policies({position.partition.topic for position in positions})
     arounds = {
-        position: Around(
-            target_logs[position],
-            source_logs[position.partition],
-            on_target.get(position.partition, []),
-            Candidates(expected[position].range, on_source.get(position.partition, [])),
-            expected[position].found,
-            expected[position].guess,
-            "compact" in policies.get(position.partition.topic, ""),
-            flow.parameters.may_drop or position.partition in aborted,
+        position: replace(
+            around,
+            candidates=around.candidates._replace(records=on_source.get(position.partition, [])),
+            compacted="compact" in policies.get(position.partition.topic, ""),
+            inexact=flow.parameters.may_drop or position.partition in aborted,
         )
-        for position in positions
+        for position, around in arounds.items()
     }
     by_position, more_ranges, more_records = _proved(flow, arounds)
     return Proofs(
         by_position,
-        sum(1 for _, offsets in (*around, *ranges) if offsets.size) + more_ranges,
+        sum(1 for _, offsets in (*near, *ranges) if offsets.size) + more_ranges,
         sum(len(records) for records in (*on_target.values(), *on_source.values())) + more_records,
     )
 
@@ -110,7 +97,7 @@ def _proved(flow: OpenFlow, arounds: Mapping[Position, Around]) -> tuple[dict[Po
     compacted, expired = [], []
     for position, proof in proofs.items():
         at = arounds[position]
-        entry = Unproven(position, proof, at.source_log, at.target_log, at.found, at.guess)
+        entry = Unproven(position, proof, at)
         if at.compacted and proof.may_be_compacted:
             compacted.append(entry)
         elif proof.expired_on_source and at.found is not None and at.guess is not None:
@@ -142,20 +129,16 @@ def _with_unread_from(flow: OpenFlow, arounds: Mapping[Position, Around]) -> dic
 
 
 def _aborted(
-    flow: OpenFlow,
-    positions: Sequence[Position],
-    expected: Mapping[Position, "_Expected"],
-    on_source: Mapping[TopicPartition, Sequence[RecordDigest]],
+    flow: OpenFlow, arounds: Mapping[Position, Around], on_source: Mapping[TopicPartition, Sequence[RecordDigest]]
 ) -> dict[TopicPartition, frozenset[str]]:
     """Return the digests of aborted source records by partition. They are read only near positions whose target record
     is not among the committed records of the source.
     """
-    unknown = [
-        position
-        for position in positions
-        if is_unknown(expected[position].found, on_source.get(position.partition, []))
+    ranges = [
+        (position.partition, around.candidates.offsets)
+        for position, around in arounds.items()
+        if is_unknown(around.found, on_source.get(position.partition, []))
     ]
-    ranges = [(position.partition, expected[position].range) for position in unknown]
     aborted: dict[TopicPartition, frozenset[str]] = {}
     for partition, every in records_near(flow, flow.source, ranges, "read_uncommitted").items():
         committed = {record.digest for record in on_source.get(partition, [])}
@@ -164,20 +147,17 @@ def _aborted(
 
 
 def _past_aborted(
-    positions: Sequence[Position],
-    expected: Mapping[Position, "_Expected"],
-    on_target: Mapping[TopicPartition, Sequence[RecordDigest]],
-    aborted: Mapping[TopicPartition, frozenset[str]],
+    arounds: Mapping[Position, Around], aborted: Mapping[TopicPartition, frozenset[str]]
 ) -> dict[Position, TranslatedRecord]:
     """Return the first committed target record at or after the translated offset, else the one before it, for positions
     whose target record was aborted on the source.
     """
     committed = {}
-    for position in positions:
-        translated, digests = expected[position].found, aborted.get(position.partition, frozenset())
-        if position.checkpoint is None or translated is None or not translated.record.copies(digests):
+    for position, around in arounds.items():
+        digests = aborted.get(position.partition, frozenset())
+        if position.checkpoint is None or around.found is None or not around.found.record.copies(digests):
             continue
-        past = committed_record(position.checkpoint.downstream, on_target.get(position.partition, []), digests)
+        past = committed_record(position.checkpoint.downstream, around.on_target, digests)
         if past is not None:
             committed[position] = past
     return committed
@@ -192,7 +172,7 @@ def _joined(
     }
 
 
-def _around(position: Position) -> OffsetRange:
+def _near(position: Position) -> OffsetRange:
     assert position.checkpoint is not None
     downstream = position.checkpoint.downstream
     return OffsetRange(downstream - TARGET_REACH, downstream + TARGET_REACH)
@@ -203,10 +183,11 @@ def _expected(
     positions: Sequence[Position],
     syncs: Mapping[TopicPartition, SyncHistory],
     on_target: Mapping[TopicPartition, Sequence[RecordDigest]],
+    target_logs: Mapping[Position, OffsetRange],
     source_logs: Mapping[TopicPartition, OffsetRange],
     known: Mapping[Position, TranslatedRecord] = MappingProxyType({}),
-) -> dict[Position, _Expected]:
-    """Return where each position's record should be on the source. `known` has target records found before."""
+) -> dict[Position, Around]:
+    """Return where each position's record should be on the still unread source. `known` are target records."""
     guessed: dict[Position, tuple[TranslatedRecord | None, SourceGuess | None]] = {}
     for position in positions:
         assert position.checkpoint is not None
@@ -225,16 +206,14 @@ def _expected(
         if translated and not (guess and guess.exact and guess.markers <= SOURCE_REACH)
     }
     by_time = offsets_by_time(flow.source, unsure)
-    return {
-        position: _Expected(
-            translated,
-            guess,
-            source_range(guess, by_time.get(position), position.committed, source_logs[position.partition])
-            if translated is not None
-            else OffsetRange(0, 0),
-        )
-        for position, (translated, guess) in guessed.items()
-    }
+    expected = {}
+    for position, (landed, guess) in guessed.items():
+        log, offsets = source_logs[position.partition], OffsetRange(0, 0)
+        if landed is not None:
+            offsets = source_range(guess, by_time.get(position), position.committed, log)
+        near = on_target.get(position.partition, [])
+        expected[position] = Around(target_logs[position], log, near, Candidates(offsets, []), landed, guess)
+    return expected
 
 
 def _sample(position: Position, proof: PositionProof) -> dict[str, Scalar]:
