@@ -245,15 +245,6 @@ CHECKS = (
         lambda flow: None if flow.heartbeats.enabled else "the flow has no heartbeats",
         _check_heartbeats,
     ),
-    Check(
-        CheckName.PARITY,
-        lambda _: None,
-        _check_parity,
-    ),
-    Check(
-        CheckName.RETENTION,
-        lambda _: None,
-        _check_retention,
-        True,
-    ),
+    Check(CheckName.PARITY, lambda _: None, _check_parity),
+    Check(CheckName.RETENTION, lambda _: None, _check_retention, True),
 )
