@@ -1,6 +1,9 @@
 """Partitions, ranges of offsets, and committed offsets."""
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple, TypeVar
+
+V = TypeVar("V")
 
 
 class TopicPartition(NamedTuple):
@@ -11,6 +14,14 @@ class TopicPartition(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.topic}-{self.partition}"
+
+
+def by_topic(values: Mapping[TopicPartition, V]) -> dict[str, dict[int, V]]:
+    """Return the values of partitions by topic, then by the partition's number."""
+    topics: dict[str, dict[int, V]] = {}
+    for (topic, partition), value in values.items():
+        topics.setdefault(topic, {})[partition] = value
+    return topics
 
 
 class OffsetRange(NamedTuple):

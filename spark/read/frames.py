@@ -23,7 +23,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from kafka_replication.components.clients.errors import HEADER_UNREADABLE, ClusterError, meaning_of
 from kafka_replication.components.clients.streams import KafkaRecord
 from kafka_replication.components.contract.problems import CannotRunError
-from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition, by_topic
 from kafka_replication.spark.read.credentials import ClientOptions
 
 
@@ -101,9 +101,9 @@ def records_frame(
         .options(**{f"kafka.{key}": value for key, value in options.properties.items()})
         .options(**_CONSUMER)
         .option("kafka.isolation.level", isolation)
-        .option("assign", _partitions_json(wanted))
-        .option("startingOffsets", _offsets_json({partition: at.start for partition, at in wanted.items()}))
-        .option("endingOffsets", _offsets_json({partition: at.end for partition, at in wanted.items()}))
+        .option("assign", json.dumps({topic: list(ranges) for topic, ranges in by_topic(wanted).items()}))
+        .option("startingOffsets", json.dumps(by_topic({partition: at.start for partition, at in wanted.items()})))
+        .option("endingOffsets", json.dumps(by_topic({partition: at.end for partition, at in wanted.items()})))
         .option("includeHeaders", "true")
         .option("failOnDataLoss", "false")
     )
@@ -142,22 +142,6 @@ def _translated(error: JavaError, where: str, doing: str) -> CannotRunError:
         return CannotRunError("kafka-error", what, where, why, "see the broker's log.")
     meaning = meaning_of(code)
     return CannotRunError(meaning.code, f"{meaning.what}, while {doing}", where, meaning.why, meaning.remedy)
-
-
-def _partitions_json(partitions: Iterable[TopicPartition]) -> str:
-    """Return {"topic": [partition, …]}, as Spark's option `assign` reads it."""
-    by_topic: dict[str, list[int]] = {}
-    for partition in partitions:
-        by_topic.setdefault(partition.topic, []).append(partition.partition)
-    return json.dumps(by_topic)
-
-
-def _offsets_json(offsets: Mapping[TopicPartition, int]) -> str:
-    """Return {"topic": {"partition": offset}}, as Spark's options startingOffsets and endingOffsets read it."""
-    by_topic: dict[str, dict[str, int]] = {}
-    for partition, offset in offsets.items():
-        by_topic.setdefault(partition.topic, {})[str(partition.partition)] = offset
-    return json.dumps(by_topic)
 
 
 #: A partition with at most this many offsets is short: passing them to Python and back takes less time than a login.

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from kafka_replication.components.clients.errors import ClusterError
 from kafka_replication.components.contract.evidence import ParityEvidence, Proven, ProvenTopic
 from kafka_replication.components.contract.parameters import FlowParameters
-from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition, by_topic
 from kafka_replication.spark.checks.parity.sums import Sums
 from kafka_replication.spark.read.flows import OpenFlow
 
@@ -162,12 +162,9 @@ def topics_proven(
     partitions: Mapping[TopicPartition, Proven], now: Mapping[str, TopicIdentity]
 ) -> dict[str, ProvenTopic]:
     """Return the proven partitions by topic, without topics whose id is not known."""
-    topics: dict[str, dict[int, Proven]] = {}
-    for partition, proven in partitions.items():
-        topics.setdefault(partition.topic, {})[partition.partition] = proven
     return {
         topic: ProvenTopic(now[topic].source_id, now[topic].target_id, now[topic].compacted, every)
-        for topic, every in topics.items()
+        for topic, every in by_topic(partitions).items()
         if topic in now
     }
 

@@ -20,7 +20,7 @@ from kafka_replication.components.contract.evidence import Proven
 from kafka_replication.components.contract.report import SAMPLES, Finding, error
 from kafka_replication.components.contract.wording import numbered
 from kafka_replication.components.kafka.offset_syncs import SyncHistory
-from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition, by_topic
 from kafka_replication.components.kafka.record_identity import NO_TIMESTAMP
 from kafka_replication.spark.checks.parity.causes import arrived
 from kafka_replication.spark.checks.parity.evidence import NOTHING_EARLIER, Earlier, still_hold, topics_now
@@ -76,9 +76,7 @@ def unread(
 
 def open_transaction_findings(hidden: Mapping[TopicPartition, OffsetRange], alias: str) -> list[Finding]:
     """Return one error per topic, named as on the cluster `alias`, for offsets that could not be read."""
-    topics: dict[str, dict[int, OffsetRange]] = {}
-    for partition, offsets in sorted(hidden.items()):
-        topics.setdefault(partition.topic, {})[partition.partition] = offsets
+    topics = by_topic(dict(sorted(hidden.items())))
     return [error(CODE, _message(topic, ranges, alias), _offsets(ranges)) for topic, ranges in topics.items()]
 
 

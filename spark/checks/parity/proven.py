@@ -9,7 +9,7 @@ from kafka_replication.components.contract.evidence import ProvenTopic, Publishe
 from kafka_replication.components.contract.parameters import FlowParameters
 from kafka_replication.components.contract.report import SAMPLES, CheckName, CheckOutcome, Finding, Verdict, note
 from kafka_replication.components.contract.wording import agreeing, numbered
-from kafka_replication.components.kafka.positions import TopicPartition
+from kafka_replication.components.kafka.positions import TopicPartition, by_topic
 from kafka_replication.components.kafka.proven_positions import ProvenPosition, Span, TargetPlace, further, place_in
 from kafka_replication.spark.checks.parity.comparison import RecordComparison
 from kafka_replication.spark.checks.parity.evidence import TopicIdentity, by_records, by_sums, topics_proven, why_never
@@ -131,23 +131,20 @@ def spans(
     """Return the spans of the partitions that this comparison found equal, as far as the topics' ids are known."""
     if why_never(flow):
         return {}
-    differ, by_topic = set(first_pass.disagreeing), dict[str, dict[int, Span]]()
-    for source_log in first_pass.source_logs:
-        if source_log.topic not in topics or source_log in first_pass.unread:
+    differ, found = set(first_pass.disagreeing), dict[TopicPartition, Span]()
+    for partition, source in first_pass.source_logs.items():
+        if partition.topic not in topics or partition in first_pass.unread:
             continue
-        if source_log not in differ:
-            by_topic.setdefault(source_log.topic, {})[source_log.partition] = _equal(first_pass, source_log)
-        elif source_log in reached:
-            source, target = first_pass.source_logs[source_log], first_pass.target_logs[source_log]
-            compacted = topics[source_log.topic].compacted
-            proven = by_records(
-                (source, target), reached[source_log], kinds.get(source_log, {}), 0, compacted=compacted
-            )
+        if partition not in differ:
+            found[partition] = _equal(first_pass, partition)
+        elif partition in reached:
+            logs, compacted = (source, first_pass.target_logs[partition]), topics[partition.topic].compacted
+            proven = by_records(logs, reached[partition], kinds.get(partition, {}), 0, compacted=compacted)
             if proven is not None:
-                span = Span(proven.source_start, proven.source, proven.target_start, proven.target, dense=False)
-                by_topic.setdefault(source_log.topic, {})[source_log.partition] = span
+                found[partition] = Span(*proven[:4], dense=False)
     return {
-        name: SpannedTopic(topics[name].source_id, topics[name].target_id, every) for name, every in by_topic.items()
+        name: SpannedTopic(topics[name].source_id, topics[name].target_id, every)
+        for name, every in by_topic(found).items()
     }
 
 
