@@ -3,7 +3,7 @@ topic or group that its user may not see, and a missing permission for future to
 appears. So this check reads the users' ACLs from the clusters. It also notes what applications lack on the target.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from kafka_replication.components.clients.errors import ClusterError
@@ -90,18 +90,16 @@ def _readiness(flow: OpenFlow) -> Readiness:
     return judge(flow.parameters, facts).readiness
 
 
-def application_notes(found: Readiness) -> list[Finding]:
-    """Return what applications lack on the target, and what is not judged, as notes: a verdict is about replication,
+def application_notes(found: Readiness) -> Iterator[Finding]:
+    """Yield what applications lack on the target, and what is not judged, as notes: a verdict is about replication,
     whose team may neither own these rights nor have applications there yet.
     """
-    notes = []
     if found.missing:
         missing = named([missing.text for missing in found.missing])
-        notes.append(note("applications-cannot-start", f"{summary(found)}: {missing}", len(found.missing)))
+        yield note("applications-cannot-start", f"{summary(found)}: {missing}", len(found.missing))
     if found.not_judged:
         what = f"whether all applications can start on {found.target} is not judged: {named(found.not_judged)}"
-        notes.append(note("applications-not-judged", what, len(found.not_judged)))
-    return notes
+        yield note("applications-not-judged", what, len(found.not_judged))
 
 
 def cut_bundle(cluster: ClusterParameters, certificates: str) -> Finding | None:

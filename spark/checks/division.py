@@ -1,6 +1,6 @@
 """topics-divided, and which part is behind. A part is a source connector of a flow, or a flow of a split. Pure."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kafka_replication.components.contract.parameters import FlowParameters, PartParameters
@@ -51,9 +51,8 @@ def labels(flow: FlowParameters, topics: Iterable[str]) -> dict[str, str]:
     }
 
 
-def behind(flow: FlowParameters, lags: Mapping[str, int]) -> list[Finding]:
-    """Return one finding per part that is behind. `lags` is by topic, in records. None for an undivided flow."""
-    findings = []
+def behind(flow: FlowParameters, lags: Mapping[str, int]) -> Iterator[Finding]:
+    """Yield one finding per part that is behind. `lags` is by topic, in records. None for an undivided flow."""
     for part in parts_of(flow):
         theirs = {topic: records for topic, records in lags.items() if records and part.selects(topic)}
         if theirs:
@@ -63,8 +62,7 @@ def behind(flow: FlowParameters, lags: Mapping[str, int]) -> list[Finding]:
             text = (
                 f"{part} is {numbered(records, 'record[|s]')} behind in {numbered(len(theirs), 'topic[|s]')}: {named}"
             )
-            findings.append(fail("part-behind", text, records))
-    return findings
+            yield fail("part-behind", text, records)
 
 
 def check_division(flow: FlowParameters, flows: Sequence[FlowParameters], existing: Iterable[str]) -> CheckOutcome:

@@ -4,7 +4,7 @@ import itertools
 import math
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Self
@@ -245,7 +245,7 @@ def judge(
     times = sorted({beat.emitted_ms for beat in beats})
     counts: dict[str, int | float] = {"heartbeats": len(times), "copies": len(beats) - len(times)}
     counts["ofOtherFlows"] = others
-    findings = _findings_whatever_the_times(parameters, undecodable, hops)
+    findings = list(_findings_whatever_the_times(parameters, undecodable, hops))
     if not times:
         stopped = fail("no-heartbeat", f"topic {parameters.target_topic} holds no heartbeat of this flow")
         return CheckOutcome(CheckName.HEARTBEATS, "no heartbeat of this flow", counts, (*findings, stopped))
@@ -291,17 +291,17 @@ def percentile(ascending: Sequence[int], share: float) -> int:
 
 def _findings_whatever_the_times(
     parameters: HeartbeatParameters, undecodable: int, hops: Mapping[str, int] | None
-) -> list[Finding]:
-    findings = [_topology_note(hops)] if hops else []
+) -> Iterator[Finding]:
+    if hops:
+        yield _topology_note(hops)
     if parameters.produced_to == "target":
-        findings.append(_WORKERS_ONLY)
+        yield _WORKERS_ONLY
     if undecodable:
         what = numbered(undecodable, f"record[|s] of {parameters.target_topic} [is no heartbeat|are no heartbeats]")
-        findings.append(error("heartbeat-undecodable", what, undecodable))
-    return findings
+        yield error("heartbeat-undecodable", what, undecodable)
 
 
-def _age_findings(age_ms: int, parameters: HeartbeatParameters, *, arriving: bool) -> list[Finding]:
+def _age_findings(age_ms: int, parameters: HeartbeatParameters, *, arriving: bool) -> Iterator[Finding]:
     """`arriving`: some heartbeats arrived during the observation, so their producer and replication are running."""
     limit_seconds = parameters.stale_seconds
     if age_ms > limit_seconds * 1000:
@@ -309,30 +309,21 @@ def _age_findings(age_ms: int, parameters: HeartbeatParameters, *, arriving: boo
         why = f"the {connectors} connector does not run, or runs and cannot log in to a cluster"
         if arriving:
             why = "heartbeats do arrive, so the flow is far behind, or the clocks of the job and the workers differ"
-        return [
-            fail(
-                "heartbeat-stale",
-                f"the newest heartbeat on {parameters.target_topic} is {age_ms / 1000:.1f} s old. One is emitted every "
-                f"{parameters.interval_seconds:g} s, and the limit is {limit_seconds:g} s: {why}",
-            )
-        ]
+        yield fail(
+            "heartbeat-stale",
+            f"the newest heartbeat on {parameters.target_topic} is {age_ms / 1000:.1f} s old. One is emitted every "
+            f"{parameters.interval_seconds:g} s, and the limit is {limit_seconds:g} s: {why}",
+        )
     if age_ms < -CLOCK_TOLERANCE_MS:
-        ahead = -age_ms / 1000
-        return [
-            error(
-                "clocks-differ",
-                f"the newest heartbeat is {ahead:.1f} s in the future: the clocks of the job and the workers differ",
-            )
-        ]
-    return []
+        differ = "the clocks of the job and the workers differ"
+        yield error("clocks-differ", f"the newest heartbeat is {-age_ms / 1000:.1f} s in the future: {differ}")
 
 
-def _gap_findings(gaps: Sequence[tuple[int, int]]) -> list[Finding]:
-    if not gaps:
-        return []
-    longest = max(end - start for start, end in gaps) / 1000
-    times = agreeing(len(gaps), f"[once, for|{len(gaps)} times, at most for]")
-    return [note("heartbeat-gap", f"heartbeats paused {times} {longest:.1f} s", len(gaps))]
+def _gap_findings(gaps: Sequence[tuple[int, int]]) -> Iterator[Finding]:
+    if gaps:
+        longest = max(end - start for start, end in gaps) / 1000
+        times = agreeing(len(gaps), f"[once, for|{len(gaps)} times, at most for]")
+        yield note("heartbeat-gap", f"heartbeats paused {times} {longest:.1f} s", len(gaps))
 
 
 def _topology_note(hops: Mapping[str, int]) -> Finding:

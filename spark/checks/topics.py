@@ -5,10 +5,10 @@ Configuration and ACLs matter to a consumer that moves: a topic may keep its rec
 the consumer. Records do not show that. The connector copies both every ten minutes by default.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from kafka_replication.components.clients.errors import ClusterError
-from kafka_replication.components.contract.parameters import FlowParameters, TopicSyncParameters
+from kafka_replication.components.contract.parameters import FlowParameters
 from kafka_replication.components.contract.report import SAMPLES, Finding, TopicIds, error, fail, note
 from kafka_replication.components.contract.wording import agreeing, numbered
 from kafka_replication.components.kafka.acls import AclEntry, operation_title
@@ -135,17 +135,15 @@ def young_topics(missing: Collection[TopicPartition], young: Collection[TopicPar
     return {partition.topic for partition in missing} - old
 
 
-def absent_topics(where: str, named: Mapping[str, str], young: Collection[str], refresh: float) -> list[Finding]:
-    """Return the findings for topics without a remote topic on `where`; `named` has the names to show."""
-    findings = []
+def absent_topics(where: str, named: Mapping[str, str], young: Collection[str], refresh: float) -> Iterator[Finding]:
+    """Yield the findings for topics without a remote topic on `where`; `named` has the names to show."""
     old = [name for topic, name in sorted(named.items()) if topic not in young]
     new = [name for topic, name in sorted(named.items()) if topic in young]
     if old:
-        findings.append(fail("topic-not-replicated", f"{where} has no remote topic for: {', '.join(old)}", len(old)))
+        yield fail("topic-not-replicated", f"{where} has no remote topic for: {', '.join(old)}", len(old))
     if new:
         what = f"{where} has no remote topic yet for: {', '.join(new)}. {_YOUNG.format(refresh)}"
-        findings.append(error("not-discovered-yet", what, len(new)))
-    return findings
+        yield error("not-discovered-yet", what, len(new))
 
 
 def absent_partitions(
@@ -154,76 +152,60 @@ def absent_partitions(
     policy: ReplicationPolicy,
     young: Collection[TopicPartition],
     refresh: float,
-) -> list[Finding]:
-    """Return the findings for remote topics with fewer partitions than their source topics."""
-    findings = []
+) -> Iterator[Finding]:
+    """Yield the findings for remote topics with fewer partitions than their source topics."""
     for topic, count in sorted(partitions.items()):
         remote = remote_partitions.get(policy.remote(topic), count)
         if remote < count:
             what = f"{topic} has {count} partitions on the source and {remote} on the target"
             missing = {TopicPartition(topic, number) for number in range(remote, count)}
-            findings.append(
-                error("not-discovered-yet", f"{what}. {_YOUNG.format(refresh)}", count - remote)
-                if young_topics(missing, young)
-                else fail("partitions-not-replicated", what, count - remote)
-            )
-    return findings
+            if young_topics(missing, young):
+                yield error("not-discovered-yet", f"{what}. {_YOUNG.format(refresh)}", count - remote)
+            else:
+                yield fail("partitions-not-replicated", what, count - remote)
 
 
-def foreign_topic_findings(
-    flow: FlowParameters,
-    on_source: Collection[str],
-    on_target: Collection[str],
-    partitions: Mapping[str, int],
-    remote_partitions: Mapping[str, int],
-) -> list[Finding]:
-    """Return one note per topic. None for a flow with a guard, because there each side has topics of its own by design.
+def foreign_topic_findings(flow: OpenFlow) -> Iterator[Finding]:
+    """Yield one note per topic. None for a flow with a guard, because there each side has topics of its own by design.
 
-    `partitions` holds the number of partitions of each selected source topic, `remote_partitions` that of each remote
-    topic. MirrorMaker adds partitions that are missing on the target; it leaves surplus ones alone.
+    MirrorMaker adds partitions that are missing on the target; it leaves surplus ones alone.
     Source: MirrorSourceConnector.createNewPartitions.
     """
-    if flow.guard is not None:
-        return []
-    source, target = flow.source.alias, flow.target.alias
-    findings = []
-    policy, selection = flow.replication_policy, flow.topic_selection
-    for name in sorted(on_target):
+    if flow.parameters.guard is not None:
+        return
+    source, target = flow.parameters.source.alias, flow.parameters.target.alias
+    policy, selection = flow.policy, flow.parameters.topic_selection
+    for name in sorted(flow.target_topics):
         topic = policy.original(name)
-        if name == policy.remote(topic) and topic in selection and topic not in on_source:
+        if name == policy.remote(topic) and topic in selection and topic not in flow.source_topics:
             what = (
                 f"{name} on {target} is named like the remote topic of {topic} in {flow.name}, but the user sees no "
                 f"topic {topic} on {source}. Somebody created {name} by hand, or deleted {topic}"
             )
-            findings.append(note("foreign-topic", what))
-    for topic, count in sorted(partitions.items()):
+            yield note("foreign-topic", what)
+    for topic, count in sorted(flow.partitions.items()):
         remote = policy.remote(topic)
-        there = remote_partitions.get(remote, 0)
+        there = flow.remote_partitions.get(remote, 0)
         if there > count:
             what = (
                 f"{remote} has {there} partitions on {target}, but {topic} has only {count} on {source}. Nothing is "
                 "replicated to the surplus partitions: somebody created or extended the topic by hand"
             )
-            findings.append(note("foreign-partitions", what, there - count))
-    return findings
+            yield note("foreign-partitions", what, there - count)
 
 
 _NO_AUTHORIZER = "authorizer-off"
 
 
-def topic_setting_findings(flow: OpenFlow) -> list[Finding]:
-    """Return the findings for configuration and ACLs that differ although the flow copies them, or that could not be
-    read.
-    """
+def topic_setting_findings(flow: OpenFlow) -> Iterator[Finding]:
+    """Findings for configuration and ACLs that differ although the flow copies them, or that could not be read."""
     sync = flow.parameters.topic_sync
     if sync is None:
-        return []
-    findings = _readable("configuration", lambda: _configs(flow, sync.configs_exclude or ())) if _copies(sync) else []
-    return [*findings, *_readable("ACLs", lambda: _acls(flow))] if sync.acls else findings
-
-
-def _copies(sync: TopicSyncParameters) -> bool:
-    return sync.configs_exclude is not None
+        return
+    if (excluded := sync.configs_exclude) is not None:
+        yield from _readable("configuration", lambda: _configs(flow, excluded))
+    if sync.acls:
+        yield from _readable("ACLs", lambda: _acls(flow))
 
 
 def _readable(what: str, find: Callable[[], list[Finding]]) -> list[Finding]:
@@ -307,13 +289,11 @@ def recreated_topics(before: TopicIds, now: TopicIds, alias: str) -> list[str]:
     return sorted(topic for topic, topic_id in now.get(alias, {}).items() if known.get(topic, topic_id) != topic_id)
 
 
-def recreated_findings(before: TopicIds, now: TopicIds) -> list[Finding]:
-    """Return one note per cluster: a cause, since other checks say what is missing or wrong."""
-    findings = []
+def recreated_findings(before: TopicIds, now: TopicIds) -> Iterator[Finding]:
+    """Yield one note per cluster: a cause, since other checks say what is missing or wrong."""
     for alias in now:
         anew = recreated_topics(before, now, alias)
         if anew:
             what = agreeing(len(anew), "[was|were] deleted and created again")
             since = f"on {alias} since the last validation. Offsets from before belong to other records"
-            findings.append(note("topic-recreated", f"{', '.join(anew[:SAMPLES])} {what} {since}", len(anew)))
-    return findings
+            yield note("topic-recreated", f"{', '.join(anew[:SAMPLES])} {what} {since}", len(anew))

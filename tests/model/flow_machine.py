@@ -132,7 +132,7 @@ def _absent(flow: Working) -> list[Finding]:
     young = topics.young_partitions(logs, since)
     policy = FLOW.replication_policy
     here, there = {ORDERS.topic: len(flow.partitions)}, {policy.remote(ORDERS.topic): flow.discovered}
-    return topics.absent_partitions(here, there, policy, young, FLOW.refresh_topics_seconds)
+    return list(topics.absent_partitions(here, there, policy, young, FLOW.refresh_topics_seconds))
 
 
 def _first_since(times: list[int], past: float) -> int:

@@ -188,7 +188,7 @@ UNJUDGED = "whether all applications can start on uswest is not judged: uswest s
 def test_what_applications_lack_is_noted_and_so_is_what_was_not_judged(
     missing: tuple[Missing, ...], not_judged: tuple[str, ...], said: dict[str, str]
 ) -> None:
-    notes = application_notes(READY.model_copy(update={"missing": missing, "not_judged": not_judged}))
+    notes = list(application_notes(READY.model_copy(update={"missing": missing, "not_judged": not_judged})))
     assert {finding.code: finding.message for finding in notes} == said
     assert CheckOutcome(CheckName.ACCESS, "", {}, tuple(notes)).verdict is Verdict.PASS
 

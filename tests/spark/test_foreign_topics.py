@@ -1,12 +1,14 @@
 """Topics on the target that look like remote topics, but have no source topic, or one with fewer partitions."""
 
 from collections.abc import Mapping
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from kafka_replication.components.contract.report import FindingSeverity
 from kafka_replication.spark.checks.topics import colliding_names, foreign_topic_findings, left_out, long_names
+from kafka_replication.spark.read.flows import OpenFlow
 from tests.spark.documents import a_flow
 
 IDENTITY: dict[str, Any] = {"policy": "identity"}
@@ -14,7 +16,16 @@ IDENTITY: dict[str, Any] = {"policy": "identity"}
 
 def found(on_target: Mapping[str, int], **changes: Any) -> list[tuple[str, str]]:
     """Codes and topics for a source that has `orders` with 2 partitions, and no topic that matches `payments-.*`."""
-    findings = foreign_topic_findings(a_flow(**changes), {"orders", "other"}, set(on_target), {"orders": 2}, on_target)
+    flow = a_flow(**changes)
+    opened = SimpleNamespace(
+        parameters=flow,
+        policy=flow.replication_policy,
+        partitions={"orders": 2},
+        remote_partitions=on_target,
+        source_topics={"orders", "other"},
+        target_topics=set(on_target),
+    )
+    findings = list(foreign_topic_findings(cast(OpenFlow, opened)))
     assert {each.severity for each in findings} <= {FindingSeverity.NOTE}
     return [(each.code, each.message.split()[0]) for each in findings]
 

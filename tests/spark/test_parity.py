@@ -79,7 +79,7 @@ def test_equal_records_with_other_distances_between_them_are_compared_one_by_one
 
 
 def test_a_topic_that_may_be_younger_than_the_refresh_interval_is_not_a_failure() -> None:
-    found = absent_topics("cluster uswest", {"orders": "orders", "new": "new"}, {"new"}, 600)
+    found = list(absent_topics("cluster uswest", {"orders": "orders", "new": "new"}, {"new"}, 600))
     assert [(each.code, each.severity) for each in found] == [
         ("topic-not-replicated", FindingSeverity.FAIL),
         ("not-discovered-yet", FindingSeverity.ERROR),

@@ -40,10 +40,10 @@ NAMESPACE = "recreated-tests"
     ],
 )
 def test_a_topic_with_another_id_is_noted_as_recreated(now: TopicIds, found: list[str]) -> None:
-    findings = recreated_findings(BEFORE, now)
+    findings = list(recreated_findings(BEFORE, now))
     assert [said in each.message for each, said in zip(findings, found, strict=True)] == [True] * len(found)
     assert {each.severity for each in findings} <= {FindingSeverity.NOTE}
-    assert recreated_findings({}, now) == []
+    assert not list(recreated_findings({}, now))
 
 
 def test_only_topics_that_the_last_verdict_knew_are_counted_as_compared() -> None:

@@ -12,7 +12,7 @@ the last reading found, and surplus records. The first pass counts records that 
 """
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from kafka_replication.components.contract.report import (
@@ -82,9 +82,7 @@ def check_parity(
     findings = loop_findings(loops, flow.parameters.source.alias, flow.parameters.target.alias)
     absent, absent_records = absent_from_target(flow)
     findings += absent
-    findings += foreign_topic_findings(
-        flow.parameters, flow.source_topics, flow.target_topics, flow.partitions, flow.remote_partitions
-    )
+    findings += foreign_topic_findings(flow)
     if flow.parameters.guard is not None:
         findings += mark_findings(
             read_marks(flow, first_pass),
@@ -183,8 +181,11 @@ def not_compared(first_pass: FirstPass) -> list[Finding]:
     """Return the findings for a flow whose transforms may change and drop records: only counts are judged."""
     source, target = first_pass.total(SOURCE).records, first_pass.total(TARGET).records
     if source and not target:
-        return [error("nothing-arrived", f"the target holds none of the {source} source records: the flow's own "
-                      "transforms dropped them, or they never arrived")]  # fmt: skip
+        what = (
+            f"the target holds none of the {source} source records: the flow's own transforms dropped them, or they "
+            "never arrived"
+        )
+        return [error("nothing-arrived", what)]
     if not first_pass.disagreeing:
         return []
     return [
@@ -218,21 +219,19 @@ def times_not_compared(untimed: Collection[TopicPartition], source_alias: str) -
     return [note("timestamps-not-compared", what, len(untimed))]
 
 
-def filtered(first_pass: FirstPass, source_alias: str, target_alias: str) -> list[Finding]:
-    """Return how many records the flow's filters drop, and an error for those that are on the target anyway."""
+def filtered(first_pass: FirstPass, source_alias: str, target_alias: str) -> Iterator[Finding]:
+    """Yield how many records the flow's filters drop, and an error for those that are on the target anyway."""
     source, target = first_pass.total(SOURCE).filtered, first_pass.total(TARGET).filtered
-    findings = []
     if source:
         what = f"{numbered(source, 'record[|s]')} of {source_alias}: not compared, because the flow's filters drop "
-        findings.append(note("records-filtered", what + agreeing(source, "[it|them]"), source))
+        yield note("records-filtered", what + agreeing(source, "[it|them]"), source)
     if target:
         what = (
             f"{numbered(target, 'record[|s]')} on {target_alias} that the flow's filters drop now: "
             f"{agreeing(target, '[it was|they were]')} replicated before the filters were set, or something other than "
             f"the flow wrote {agreeing(target, '[it|them]')}"
         )
-        findings.append(error("filtered-on-target", what, target))
-    return findings
+        yield error("filtered-on-target", what, target)
 
 
 def nothing_to_compare(first_pass: FirstPass) -> list[Finding]:

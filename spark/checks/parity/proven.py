@@ -2,7 +2,7 @@
 if the source were lost. Nothing more is read.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from kafka_replication.components.contract.evidence import ProvenTopic, PublishedPositions, SpannedTopic, Translated
@@ -82,17 +82,15 @@ def earlier_summary(first_pass: FirstPass) -> str:
     return sentence
 
 
-def in_full_findings(first_pass: FirstPass) -> list[Finding]:
+def in_full_findings(first_pass: FirstPass) -> Iterator[Finding]:
     """Notes that say why partitions were compared in full although the newest verdict had proven something."""
     by_reason: dict[str, list[TopicPartition]] = {}
     for partition, why in sorted(first_pass.in_full.items()):
         by_reason.setdefault(why, []).append(partition)
-    findings = []
     for why, partitions in by_reason.items():
         named = ", ".join(map(str, partitions[:SAMPLES])) + (", …" if len(partitions) > SAMPLES else "")
         was = agreeing(len(partitions), "[was|were]")
-        findings.append(note("compared-in-full", f"{named}: {was} compared in full, because {why}", len(partitions)))
-    return findings
+        yield note("compared-in-full", f"{named}: {was} compared in full, because {why}", len(partitions))
 
 
 def positions_to_publish(digest: str, time: str, checks: Sequence[CheckOutcome]) -> PublishedPositions | None:

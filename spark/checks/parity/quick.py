@@ -163,10 +163,8 @@ def check_newest(
     check.
     """
     absent, absent_records = absent_from_target(flow)
-    findings = absent + foreign_topic_findings(
-        flow.parameters, flow.source_topics, flow.target_topics, flow.partitions, flow.remote_partitions
-    )
-    tails = _tails(flow, logs, catch_up_seconds, syncs) if _comparable(flow) else {}
+    findings = [*absent, *foreign_topic_findings(flow)]
+    tails = _tails(flow, ends, catch_up_seconds, syncs) if _comparable(flow) else {}
     by_partition = {partition: missing_or_reordered(tail) for partition, tail in tails.items()}
     findings += _findings(flow, by_partition)
     untimed = {
