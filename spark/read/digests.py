@@ -6,8 +6,9 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from kafka_replication.components.contract.parameters import DropsParameters, GuardParameters
+from kafka_replication.components.contract.parameters import DropsParameters, FlowParameters, GuardParameters
 from kafka_replication.components.kafka.record_identity import Headers, without_mark
+from kafka_replication.components.kafka.replication_policy import ReplicationPolicy
 from kafka_replication.components.kafka.transform_chains import DropsBy
 
 SOURCE, TARGET = "source", "target"
@@ -131,30 +132,17 @@ def record_digest(compared_headers: Column) -> Column:
     return F.xxhash64(key.isNull(), key, value.isNull(), value, F.col("timestamp"), headers)
 
 
-def digest_frame(
-    records: DataFrame,
-    side: str,
-    prefix: str,
-    guard: GuardParameters | None = None,
-    prefixed: str = "",
-    changed_headers: Sequence[str] = (),
-    drops: Sequence[DropsParameters] = (),
-    *,
-    own_names: bool = False,
-) -> DataFrame:
+def digest_frame(records: DataFrame, side: str, flow: FlowParameters, *, own_names: bool = False) -> DataFrame:
     """Return records as side, role, topic (the source's name; with `own_names` that of the cluster),
     partition, offset, time_ms, digest, key_digest (null without a key) and tombstone (whether there is no value).
-
-    On the target, topics that end in `prefixed` have `prefix` before the source's name. `changed_headers` are not
-    compared, nor is any record that a filter `drops`.
     """
     columns = (F.col("partition"), F.col("offset"), F.unix_millis("timestamp").alias("time_ms"))
     # The headers become a column first, because an expression that is used three times is computed three times.
-    headers = without_headers(changed_headers, header_column(side, guard))
+    headers = without_headers(flow.changed_headers, header_column(side, flow.guard))
     return records.withColumn("compared", headers).select(
         F.lit(side).alias("side"),
-        _role(side, guard, drops, prefix, prefixed).alias("role"),
-        (_source_topic(prefix, prefixed) if side == TARGET and not own_names else F.col("topic")).alias("topic"),
+        _role(side, flow).alias("role"),
+        (_source_topic(flow.replication_policy) if side == TARGET and not own_names else F.col("topic")).alias("topic"),
         *columns,
         record_digest(F.col("compared")).alias("digest"),
         F.when(F.col("key").isNotNull(), F.xxhash64("key")).alias("key_digest"),
@@ -162,15 +150,13 @@ def digest_frame(
     )
 
 
-def _role(
-    side: str, guard: GuardParameters | None, drops: Sequence[DropsParameters], prefix: str, prefixed: str
-) -> Column:
-    given = role_column(side, guard)
-    if not drops:
+def _role(side: str, flow: FlowParameters) -> Column:
+    given, policy = role_column(side, flow.guard), flow.replication_policy
+    if not flow.drops:
         return given
     topic = F.col("topic")
-    renamed = F.when(topic.endswith(prefixed), F.concat(F.lit(prefix), topic)).otherwise(topic)
-    return F.when(is_dropped(drops, topic if side == TARGET else renamed), FILTERED).otherwise(given)
+    renamed = F.when(topic.endswith(policy.prefixed_ending), F.concat(F.lit(policy.prefix), topic)).otherwise(topic)
+    return F.when(is_dropped(flow.drops, topic if side == TARGET else renamed), FILTERED).otherwise(given)
 
 
 def uncommitted(digests: DataFrame) -> DataFrame:
@@ -185,10 +171,10 @@ def unmarked_digests(records: DataFrame, side: str, marks: Sequence[str]) -> Dat
     )
 
 
-def _source_topic(prefix: str, prefixed: str) -> Column:
-    topic = F.col("topic")
-    stripped = F.substring(topic, len(prefix) + 1, 1 << 20) if prefix else topic
-    return F.when(topic.endswith(prefixed), stripped).otherwise(topic) if prefixed else stripped
+def _source_topic(policy: ReplicationPolicy) -> Column:
+    topic, ending = F.col("topic"), policy.prefixed_ending
+    stripped = F.substring(topic, len(policy.prefix) + 1, 1 << 20)
+    return F.when(topic.endswith(ending), stripped).otherwise(topic) if ending else stripped
 
 
 def sums_by_side(digests: Mapping[str, DataFrame]) -> DataFrame:

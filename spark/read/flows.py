@@ -92,16 +92,7 @@ class OpenFlow:
 
     def digests(self, records: DataFrame, side: str, *, own_names: bool = False) -> DataFrame:
         """Return the `digest_frame` of one side, with the topics named as on the source, unless `own_names`."""
-        return digests.digest_frame(
-            records,
-            side,
-            self.policy.prefix,
-            self.parameters.guard,
-            self.policy.prefixed_ending,
-            self.parameters.changed_headers,
-            self.parameters.drops,
-            own_names=own_names,
-        )
+        return digests.digest_frame(records, side, self.parameters, own_names=own_names)
 
     def replicated_partitions(self) -> list[TopicPartition]:
         """Return the selected partitions that exist on both clusters, named as on the source."""

@@ -50,7 +50,8 @@ def test_digests_ignore_headers_that_transforms_change(spark: SparkSession) -> N
         None,
     ]
     rows = [(b"k", b"v", "orders", 0, at, NOW, each) for at, each in enumerate(headers)]
-    frame = digests.digest_frame(spark.createDataFrame(rows, _RECORDS), SOURCE, "", changed_headers=("stage", "trace"))
+    flow = a_flow().model_copy(update={"changed_headers": ("stage", "trace")})
+    frame = digests.digest_frame(spark.createDataFrame(rows, _RECORDS), SOURCE, flow)
     one, same, other, without, none = (row.digest for row in frame.orderBy("offset").collect())
     assert (one == same, one == other, without == none) == (True, False, True)
 

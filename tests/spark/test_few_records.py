@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from kafka_replication.components.clients.errors import ClusterErrors
 from kafka_replication.components.clients.streams import KafkaRecord
-from kafka_replication.components.contract.parameters import FlowParameters, GuardParameters
+from kafka_replication.components.contract.parameters import GuardParameters
 from kafka_replication.components.contract.report import Verdict
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
 from kafka_replication.infra.local.endpoints import Endpoints
@@ -22,7 +22,7 @@ from kafka_replication.spark.read.credentials import resolver
 from kafka_replication.spark.read.digests import SOURCE, TARGET
 from kafka_replication.spark.read.frames import LeftToSparkError
 from kafka_replication.spark.read.sessions import Spark
-from tests.spark.documents import a_flow_document
+from tests.spark.documents import a_flow
 from tests.spark.outcomes import Check
 from tests.spark.scenes import Scene
 
@@ -111,7 +111,8 @@ def sums_by_spark(
             for each in records
         ]  # fmt: skip
         frame = spark.createDataFrame(rows, _RECORDS)
-        frames[side] = digests.digest_frame(frame, side, "", guard, changed_headers=apart)
+        flow = a_flow(policy="identity").model_copy(update={"guard": guard, "changed_headers": tuple(apart)})
+        frames[side] = digests.digest_frame(frame, side, flow)
     found: BySide = {SOURCE: {}, TARGET: {}}
     for row in digests.sums_by_side(frames).collect():
         values = row.asDict()
@@ -143,7 +144,7 @@ def test_python_and_spark_agree_about_both_sides(
     scenes = [two_logs(draw, scene, guarded=guard is not None) for scene in range(SCENES)]
     logs = {side: [record for scene in scenes for record in scene[side]] for side in (SOURCE, TARGET)}
     changes = {"guard": guard.model_dump() if guard else None, "changedHeaders": list(apart)}
-    flow = FlowParameters.model_validate(a_flow_document(**changes))
+    flow = a_flow(**changes)
     assert (flow.guard, tuple(flow.changed_headers)) == (guard, apart)
     in_python = {side: record_sums(records, side, flow) for side, records in logs.items()}
     in_spark = sums_by_spark(spark, logs, guard, apart)
@@ -161,13 +162,13 @@ def test_python_and_spark_agree_about_both_sides(
 
 def test_a_header_with_an_undecodable_name_is_left_to_spark() -> None:
     """Java and Python replace such bytes with different characters."""
-    flow = FlowParameters.model_validate(a_flow_document())
+    flow = a_flow()
     with pytest.raises(LeftToSparkError):
         record_sums(unreadable(), SOURCE, flow)
 
 
 def test_records_that_are_too_large_are_left_to_spark(monkeypatch: pytest.MonkeyPatch) -> None:
-    flow = FlowParameters.model_validate(a_flow_document())
+    flow = a_flow()
     records = [RECORD._replace(value=b"v" * 300, headers=()) for _ in range(2)]
     monkeypatch.setattr(sums, "AT_MOST_BYTES", 700)
     assert len(record_sums(records, SOURCE, flow)) == 1
@@ -177,7 +178,7 @@ def test_records_that_are_too_large_are_left_to_spark(monkeypatch: pytest.Monkey
 
 
 def test_both_sides_together_decide_whether_records_are_few() -> None:
-    flow = FlowParameters.model_validate(a_flow_document())
+    flow = a_flow()
     half = sums.AT_MOST_RECORDS // 2
     ranges = [{TopicPartition("t", 0): OffsetRange(7, 7 + size)} for size in (half, half + 1)]
     assert are_few(flow, ranges[0], ranges[0])
@@ -187,7 +188,7 @@ def test_both_sides_together_decide_whether_records_are_few() -> None:
 def test_a_flow_with_a_topic_filter_is_left_to_spark() -> None:
     """Its pattern is a regular expression of Java."""
     drops = [{"by": "topic", "value": "orders.*", "negate": False}]
-    assert not are_few(FlowParameters.model_validate(a_flow_document(drops=drops)))
+    assert not are_few(a_flow(drops=drops))
 
 
 def test_a_small_flow_passes_without_a_session(check: Check, started: Spark, endpoints: Endpoints) -> None:

@@ -74,7 +74,8 @@ def test_only_records_that_the_filter_keeps_are_compared_on_both_sides(
     given = [(b"v", [("h", None)]), (None, None), (b"v", None)]
     for side, topic in ((SOURCE, "orders"), (TARGET, "useast.orders")):
         rows = [(b"k", value, topic, 0, at, NOW, headers) for at, (value, headers) in enumerate(given)]
-        frame = digests.digest_frame(spark.createDataFrame(rows, _RECORDS), side, "useast.", drops=(drops,))
+        flow = a_flow().model_copy(update={"drops": (drops,)})
+        frame = digests.digest_frame(spark.createDataFrame(rows, _RECORDS), side, flow)
         found = {row.offset: (row.topic, row.role) for row in frame.collect()}
         wanted = {at: ("orders", COMPARED if at in kept else FILTERED) for at in range(3)}
         assert found == wanted, side

@@ -12,9 +12,11 @@ from kafka_replication.components.contract.parameters import GuardParameters
 from kafka_replication.spark.read import digests
 from kafka_replication.spark.read.digests import ASIDE, COMPARED, LOOPED, SOURCE, TARGET, compared_headers, role_of
 from kafka_replication.spark.read.pairs import differing_records, paired
+from tests.spark.documents import a_flow
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 GUARD = GuardParameters(filter="from-west", mark="from-east")
+GUARDED = a_flow(policy="identity").model_copy(update={"guard": GUARD})
 _RECORDS = (
     "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, "
     "headers array<struct<key: string, value: binary>>"
@@ -39,7 +41,8 @@ def seen(
 ) -> tuple[str, int]:
     """Role and digest of a record with null key and null value."""
     rows = [(None, None, "ledger", 0, 0, NOW, headers)]
-    (row,) = digests.digest_frame(spark.createDataFrame(rows, _RECORDS), side, "", guard).collect()
+    flow = a_flow(policy="identity").model_copy(update={"guard": guard})
+    (row,) = digests.digest_frame(spark.createDataFrame(rows, _RECORDS), side, flow).collect()
     return str(row.role), int(row.digest)
 
 
@@ -90,10 +93,10 @@ def test_records_that_are_not_compared_are_counted_but_left_out_of_the_sums(spar
         (None, None, "ledger", 0, number, NOW, headers)
         for number, headers in enumerate([[MARK], [MARK, MARK_BACK], [MARK_BACK], None])
     ]
-    frame = digests.digest_frame(spark.createDataFrame(rows, _RECORDS), TARGET, "", GUARD)
+    frame = digests.digest_frame(spark.createDataFrame(rows, _RECORDS), TARGET, GUARDED)
     (row,) = digests.partition_sums(frame).collect()
     assert (row.records, row.looped, row.aside) == (1, 1, 2)
-    alone = digests.digest_frame(spark.createDataFrame(rows[:1], _RECORDS), TARGET, "", GUARD)
+    alone = digests.digest_frame(spark.createDataFrame(rows[:1], _RECORDS), TARGET, GUARDED)
     (only,) = digests.partition_sums(alone).collect()
     assert (row.low, row.high) == (only.low, only.high)
 

@@ -12,8 +12,10 @@ from kafka_replication.spark.checks.parity.differences import Difference
 from kafka_replication.spark.read import digests
 from kafka_replication.spark.read.digests import SOURCE, TARGET
 from kafka_replication.spark.read.pairs import MARKED_ON_SOURCE, MARKED_ON_TARGET, WENT_ROUND, marked_elsewhere
+from tests.spark.documents import a_flow
 
 GUARD = GuardParameters(filter="from-west", mark="from-east")
+GUARDED = a_flow(policy="identity").model_copy(update={"guard": GUARD})
 OUT, BACK = ("from-east", None), ("from-west", None)
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 _RECORDS = (
@@ -30,7 +32,7 @@ def found(spark: SparkSession, east: Log, west: Log, starts: tuple[int, int] = (
     frames = []
     for side, log in ((SOURCE, east), (TARGET, west)):
         rows = [(None, value, "ledger", 0, offset, NOW, headers) for offset, (value, headers) in enumerate(log)]
-        frames.append(digests.digest_frame(spark.createDataFrame(rows, _RECORDS), side, "", GUARD))
+        frames.append(digests.digest_frame(spark.createDataFrame(rows, _RECORDS), side, GUARDED))
     logs = spark.createDataFrame(
         [("ledger", 0, *starts)], "topic string, partition int, source_start bigint, target_start bigint"
     )

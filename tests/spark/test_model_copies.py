@@ -20,6 +20,7 @@ from kafka_replication.spark.read.pairs import (
 from tests.model import pair_machine
 from tests.model.logs import APART_MS, Log, by_key, differences, digest, is_tombstone, key_of, sums
 from tests.model.pair_machine import MARKS, OTHER, REGIONS, Pair
+from tests.spark.documents import a_flow
 from tests.spark.summed import sums_of_sides
 
 SCENES = 300
@@ -133,9 +134,8 @@ def test_the_pair_machine_finds_the_same_marks_as_spark(spark: SparkSession) -> 
             for scene, pair in enumerate(pairs)
             for at, each in pair.held(region)
         ]
-        frames.append(
-            digests.digest_frame(spark.createDataFrame(rows, _RECORDS), side, "", pair_machine.guard_of(source))
-        )
+        flow = a_flow(policy="identity").model_copy(update={"guard": pair_machine.guard_of(source)})
+        frames.append(digests.digest_frame(spark.createDataFrame(rows, _RECORDS), side, flow))
     frame = frames[0].unionByName(frames[1]).cache()
     logs = spark.createDataFrame(
         [("orders", scene, *(pair.starts[each] for each in REGIONS)) for scene, pair in enumerate(pairs)],

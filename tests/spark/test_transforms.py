@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from kafka_replication.spark.checks.parity.sums import Sums, same_places
 from kafka_replication.spark.read.digests import SOURCE, TARGET, digest_frame, sums_by_side, uncommitted
 from kafka_replication.spark.read.pairs import differing_records, out_of_turn, paired, reordered
+from tests.spark.documents import a_flow
 from tests.spark.summed import sums_of_sides
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
@@ -29,7 +30,7 @@ def digest(
     at: datetime = NOW,
 ) -> int:
     rows = [(key, value, "orders", 0, 0, at, headers)]
-    (row,) = digest_frame(spark.createDataFrame(rows, _RECORDS), SOURCE, "").collect()
+    (row,) = digest_frame(spark.createDataFrame(rows, _RECORDS), SOURCE, a_flow()).collect()
     found = row.digest
     assert isinstance(found, int)
     return found
@@ -41,7 +42,7 @@ def test_the_code_that_spark_generates_for_one_side_serves_the_other(spark: Spar
     compiling.conf.set("spark.sql.codegen.wholeStage", "true")
     compiling.conf.set("spark.sql.codegen.factoryMode", "FALLBACK")
     records = compiling.createDataFrame([(b"k", b"v", "orders", 0, 0, NOW, None)], _RECORDS)
-    frame = sums_by_side({side: digest_frame(records, side, "", own_names=True) for side in (SOURCE, TARGET)})
+    frame = sums_by_side({side: digest_frame(records, side, a_flow(), own_names=True) for side in (SOURCE, TARGET)})
     plan: Any = frame._jdf.queryExecution().executedPlan()
     assert compiling._jvm is not None
     debug: Any = compiling._jvm.org.apache.spark.sql.execution.debug
@@ -87,7 +88,7 @@ def test_null_headers_and_empty_headers_have_the_same_digest(spark: SparkSession
 
 def test_records_of_the_target_have_the_sources_topic_name(spark: SparkSession) -> None:
     rows = [(b"k", b"v", "useast.orders", 1, 7, NOW, None)]
-    (row,) = digest_frame(spark.createDataFrame(rows, _RECORDS), TARGET, "useast.").collect()
+    (row,) = digest_frame(spark.createDataFrame(rows, _RECORDS), TARGET, a_flow()).collect()
     assert (row.side, row.topic, row.partition, row.offset) == (TARGET, "orders", 1, 7)
 
 
@@ -178,7 +179,7 @@ def test_sums_over_offsets_show_whether_equal_records_are_in_the_same_order(spar
 def test_only_a_name_that_looks_like_heartbeats_loses_the_prefix_under_the_identity_policy(spark: SparkSession) -> None:
     names = ["useast.orders", "useast.device-heartbeats"]
     frame = spark.createDataFrame([(b"k", b"v", name, 0, 0, NOW, None) for name in names], _RECORDS)
-    found = digest_frame(frame, TARGET, "useast.", prefixed="heartbeats").collect()
+    found = digest_frame(frame, TARGET, a_flow(policy="identity")).collect()
     assert [row.topic for row in found] == ["useast.orders", "device-heartbeats"]
 
 
