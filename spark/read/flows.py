@@ -70,25 +70,23 @@ class OpenFlow:
         return self.source if self.parameters.offset_syncs.cluster == "source" else self.target
 
     def read(
-        self, cluster: FlowCluster, ranges: Mapping[TopicPartition, OffsetRange], isolation: str = "read_committed"
+        self, cluster: FlowCluster, ranges: Mapping[TopicPartition, OffsetRange], *, committed: bool = True
     ) -> DataFrame:
         """Return the records of `ranges`, as `records_frame` does. Many short partitions are read together."""
         short = short_partitions(ranges)
         if not short:
-            return frames.records_frame(self.spark.session, cluster.options, ranges, isolation)
+            return frames.records_frame(self.spark.session, cluster.options, ranges, committed=committed)
         self.progress(f"{self.name}: reading {numbered(len(short), 'short partition[|s]')} of {cluster.options.alias}")
-        read = cluster.read("short partitions", short.items(), committed=isolation == "read_committed")
+        read = cluster.read("short partitions", short.items(), committed=committed)
         try:
             frame = short_records(self.spark.session, read)
         except LeftToSparkError:
-            return frames.records_frame(self.spark.session, cluster.options, ranges, isolation)
+            return frames.records_frame(self.spark.session, cluster.options, ranges, committed=committed)
         long = {partition: offsets for partition, offsets in ranges.items() if partition not in short}
         if not any(offsets.size for offsets in long.values()):
             return frame
-        return frames.records_frame(self.spark.session, cluster.options, long, isolation).unionByName(frame)
-
-    def read_uncommitted(self, cluster: FlowCluster, ranges: Mapping[TopicPartition, OffsetRange]) -> DataFrame:
-        return self.read(cluster, ranges, "read_uncommitted")
+        by_spark = frames.records_frame(self.spark.session, cluster.options, long, committed=committed)
+        return by_spark.unionByName(frame)
 
     def digests(self, records: DataFrame, side: str, *, own_names: bool = False) -> DataFrame:
         """Return the `digest_frame` of one side, with the topics named as on the source, unless `own_names`."""

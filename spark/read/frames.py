@@ -81,13 +81,9 @@ _CONSUMER = {
 
 
 def records_frame(
-    spark: SparkSession,
-    options: ClientOptions,
-    ranges: Mapping[TopicPartition, OffsetRange],
-    isolation: str = "read_committed",
+    spark: SparkSession, options: ClientOptions, ranges: Mapping[TopicPartition, OffsetRange], *, committed: bool
 ) -> DataFrame:
-    """Return the records of `ranges`, one range per partition. Records of aborted transactions are left out, unless
-    `isolation` is read_uncommitted.
+    """Return the records of `ranges`, one range per partition; without `committed`, also those of aborted transactions.
 
     Records that retention removes during the read are missing without an error: a check that counts records must
     compare the log starts again afterwards.
@@ -100,7 +96,7 @@ def records_frame(
         .option("kafka.bootstrap.servers", options.bootstrap_servers)
         .options(**{f"kafka.{key}": value for key, value in options.properties.items()})
         .options(**_CONSUMER)
-        .option("kafka.isolation.level", isolation)
+        .option("kafka.isolation.level", "read_committed" if committed else "read_uncommitted")
         .option("assign", json.dumps({topic: list(ranges) for topic, ranges in by_topic(wanted).items()}))
         .option("startingOffsets", json.dumps(by_topic({partition: at.start for partition, at in wanted.items()})))
         .option("endingOffsets", json.dumps(by_topic({partition: at.end for partition, at in wanted.items()})))

@@ -64,10 +64,10 @@ def flow(scene: Scene, started: Spark, endpoints: Endpoints, monkeypatch: pytest
         yield opened
 
 
-@pytest.mark.parametrize("isolation", ["read_committed", "read_uncommitted"])
+@pytest.mark.parametrize("committed", [True, False])
 @pytest.mark.parametrize("shortest", [200, 64], ids=["all are short", "one is long"])
 def test_one_consumer_and_spark_read_the_same_records(
-    flow: OpenFlow, isolation: str, shortest: int, monkeypatch: pytest.MonkeyPatch
+    flow: OpenFlow, committed: bool, shortest: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Null and empty keys, values and headers, aborted records and markers, times, and a range within a log."""
     monkeypatch.setattr(frames, "SHORT", shortest)
@@ -77,13 +77,13 @@ def test_one_consumer_and_spark_read_the_same_records(
         TopicPartition("shortly", 0): OffsetRange(3, 63),
         TopicPartition("shortly.empty", 0): OffsetRange(0, 0),
     }
-    by_spark = frames.records_frame(flow.spark.session, flow.source.options, logs, isolation)
-    at_once = flow.read(flow.source, logs, isolation)
+    by_spark = frames.records_frame(flow.spark.session, flow.source.options, logs, committed=committed)
+    at_once = flow.read(flow.source, logs, committed=committed)
     assert at_once.schema.simpleString() == by_spark.schema.simpleString()
     order = ("topic", "partition", "offset")
     found = at_once.orderBy(*order).collect()
     assert found == by_spark.orderBy(*order).collect()
-    assert len(found) == 60 + 60 + (20 if isolation == "read_uncommitted" else 10)
+    assert len(found) == 60 + 60 + (10 if committed else 20)
 
 
 def test_records_that_the_driver_cannot_hold_are_read_by_spark(flow: OpenFlow, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,7 +35,7 @@ def offsets_by_time(
 
 
 def records_near(
-    flow: OpenFlow, cluster: FlowCluster, ranges: Ranges, isolation: str = "read_committed", *, compared: bool = False
+    flow: OpenFlow, cluster: FlowCluster, ranges: Ranges, *, committed: bool = True, compared: bool = False
 ) -> dict[TopicPartition, list[RecordDigest]]:
     """Return the records of the ranges without their content, by source partition, but no source record that a filter
     drops; with `compared`, only those that the guard lets cross.
@@ -43,7 +43,7 @@ def records_near(
     side = SOURCE if cluster is flow.source else TARGET
     guard, changed = flow.parameters.guard, flow.parameters.changed_headers
     digests: dict[TopicPartition, list[RecordDigest]] = {}
-    for record in cluster.read("single records", ranges, committed=isolation == "read_committed"):
+    for record in cluster.read("single records", ranges, committed=committed):
         if compared and role_of(side, guard, record.headers) != COMPARED:
             continue
         if side == SOURCE and not crosses(flow.parameters.drops, record.value, record.headers):

@@ -140,7 +140,7 @@ def _aborted(
         if is_unknown(around.found, on_source.get(position.partition, []))
     ]
     aborted: dict[TopicPartition, frozenset[str]] = {}
-    for partition, every in records_near(flow, flow.source, ranges, "read_uncommitted").items():
+    for partition, every in records_near(flow, flow.source, ranges, committed=False).items():
         committed = {record.digest for record in on_source.get(partition, [])}
         aborted[partition] = frozenset(record.digest for record in every) - committed
     return {partition: digests for partition, digests in aborted.items() if digests}

@@ -153,7 +153,7 @@ def _differing(
     # Partitions that may hold aborted records: a connector that reads uncommitted records has replicated them.
     gapped = {partition: log for partition, log in at_source.logs.items() if not first_pass.dense(partition)}
     untimed = first_pass.untimed
-    aborted = flow.digests(without_times(flow.read_uncommitted(flow.source, gapped), untimed), SOURCE)
+    aborted = flow.digests(without_times(flow.read(flow.source, gapped, committed=False), untimed), SOURCE)
     sides_read = both_sides(flow, at_source.logs, target_logs, untimed).unionByName(digests.uncommitted(aborted))
     pairs = paired(sides_read, flow.parameters.start_from == "latest").cache()
     try:
