@@ -112,18 +112,14 @@ def _findings(connector: ConnectorParameters, at: ConnectorObject, namespace: st
     return _not_running(connector, where, status, at.live)
 
 
-def _announced(connector: ConnectorParameters, live: Mapping[str, Any]) -> str:
-    """Return who announced a stop or pause of the connector, when and until when; "" if nobody did."""
-    state = temporary_states(live).get(connector.connector)
-    return state.text(datetime.now(UTC)) if state is not None else ""
-
-
 def _not_running(
     connector: ConnectorParameters, where: str, status: Mapping[str, Any], live: Mapping[str, Any]
 ) -> list[Finding]:
     consequence, state = _CONSEQUENCES[connector.role], _state(status)
     if state in ("STOPPED", "PAUSED"):
-        return [fail("connector-stopped", f"{where} is {_announced(connector, live) or state.lower()}: {consequence}")]
+        announced = temporary_states(live).get(connector.connector)
+        stopped = announced.text(datetime.now(UTC)) if announced is not None else state.lower()
+        return [fail("connector-stopped", f"{where} is {stopped}: {means}")]
     tasks = status.get("tasks") or []
     halted = [str(task["id"]) for task in tasks if task.get("state") in ("STOPPED", "PAUSED")]
     if halted:

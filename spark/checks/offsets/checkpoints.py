@@ -217,15 +217,6 @@ def _translation_moved(position: Position, before: Position | None) -> bool:
     return position.checkpoint.downstream > before.checkpoint.downstream
 
 
-def _owed_to_the_group(position: Position, before: Position | None) -> int:
-    """Return the offset that the group sync owes the group by now: that of the first look's checkpoint."""
-    assert position.checkpoint is not None
-    translated = position.checkpoint.downstream
-    if before is None or before.checkpoint is None:
-        return translated
-    return min(translated, before.checkpoint.downstream)
-
-
 def beyond_translation(position: Position) -> Position:
     """Return the position as if the group's offset on the target were its translation, to be proven as one."""
     assert position.on_target is not None
@@ -307,7 +298,9 @@ def _group_on_target(position: Position, synced: bool, before: Position | None) 
             "never moves an offset back",
             beyond,
         )
-    owed = _owed_to_the_group(position, before)
+    # The group sync has had time only for the checkpoint of the first look.
+    first = before.checkpoint if before is not None else None
+    owed = translated if first is None else min(translated, first.downstream)
     advanced = (
         before is not None
         and position.on_target is not None
