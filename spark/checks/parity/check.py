@@ -52,6 +52,7 @@ from kafka_replication.spark.checks.parity.findings import (
     undecided,
     unread_on_source,
     unread_on_target,
+    with_meanings,
 )
 from kafka_replication.spark.checks.parity.first_pass import FirstPass, open_transaction_findings
 from kafka_replication.spark.checks.parity.proven import (
@@ -104,7 +105,7 @@ def check_parity(
             flow.parameters.target.alias,
             division.labels(flow.parameters, flow.partitions),
         )
-        late = lags(comparison.differences, comparison.sides)
+        late = lags(with_meanings(comparison.differences, comparison.sides))
         findings += division.behind(flow.parameters, {**late, **absent_records})
     differences, sides = comparison.differences, comparison.sides
     unread = {**unread_on_source(differences, sides), **first_pass.unread}

@@ -1,6 +1,7 @@
 """The findings of parity and the rows of its table, from the differences between the two sides."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -20,22 +21,27 @@ from kafka_replication.spark.checks.parity.differences import (
 )
 from kafka_replication.spark.checks.parity.first_pass import FirstPass
 
+#: A difference, and what it means.
+Found = tuple[meanings.Meaning, Difference]
+
+
+def with_meanings(differences: Iterable[Difference], sides: Mapping[TopicPartition, Sides]) -> Iterator[Found]:
+    return ((meaning(difference, sides[difference.partition]), difference) for difference in differences)
+
 
 def undecided(
     differences: Sequence[Difference], sides: Mapping[TopicPartition, Sides], *why: meanings.Meaning
 ) -> set[TopicPartition]:
     """Return the partitions with records that are not judged for one of these reasons, such as `words.COMPACTED`."""
-    return {
-        difference.partition for difference in differences if meaning(difference, sides[difference.partition]) in why
-    }
+    return {difference.partition for what, difference in with_meanings(differences, sides) if what in why}
 
 
-def lags(differences: Sequence[Difference], sides: Mapping[TopicPartition, Sides]) -> dict[str, int]:
+def lags(found: Iterable[Found]) -> dict[str, int]:
     """Return the number of records per topic that have not reached the target yet."""
-    behind: dict[str, int] = {}
-    for difference in differences:
-        if meaning(difference, sides[difference.partition]) == meanings.LAGGING:
-            behind[difference.partition.topic] = behind.get(difference.partition.topic, 0) + difference.records
+    behind: Counter[str] = Counter()
+    for what, difference in found:
+        if what == meanings.LAGGING:
+            behind[difference.partition.topic] += difference.records
     return behind
 
 
@@ -83,12 +89,11 @@ def parity_findings(
 ) -> list[Finding]:
     """Return the findings. `source` and `target` are aliases; `labels` replace the names of topics."""
     counted = (difference for difference in differences if difference.kind != CHANGED_COPY)
-    found = ((meaning(difference, sides[difference.partition]), difference) for difference in counted)
-    return findings_by_meaning(found, labels, source=source, target=target)
+    return findings_by_meaning(with_meanings(counted, sides), labels, source=source, target=target)
 
 
 def findings_by_meaning(
-    found: Iterable[tuple[meanings.Meaning, Difference]],
+    found: Iterable[Found],
     labels: Mapping[str, str] = MappingProxyType({}),
     **names: str,
 ) -> list[Finding]:

@@ -9,7 +9,7 @@ restarts begins at an earlier record, and sends all that follow it again.
 import time
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kafka_replication.components.contract.report import CheckName, CheckOutcome, Coverage, Finding, error
@@ -23,7 +23,13 @@ from kafka_replication.spark.checks.offsets.position_proof import RecordDigest
 from kafka_replication.spark.checks.parity import meanings
 from kafka_replication.spark.checks.parity.check import times_not_compared
 from kafka_replication.spark.checks.parity.differences import Difference
-from kafka_replication.spark.checks.parity.findings import PartitionRecords, findings_by_meaning, topic_rows
+from kafka_replication.spark.checks.parity.findings import (
+    Found,
+    PartitionRecords,
+    findings_by_meaning,
+    lags,
+    topic_rows,
+)
 from kafka_replication.spark.checks.parity.first_pass import (
     CommittedLogs,
     committed_logs,
@@ -165,18 +171,23 @@ def check_newest(
     absent, absent_records = absent_from_target(flow)
     findings = [*absent, *foreign_topic_findings(flow)]
     tails = _tails(flow, ends, catch_up_seconds, syncs) if _comparable(flow) else {}
-    by_partition = {partition: missing_or_reordered(tail) for partition, tail in tails.items()}
-    findings += _findings(flow, by_partition)
+    found = [
+        (what, Difference(partition, what.code, len(records), min(records).offset, max(records).offset))
+        for partition, tail in tails.items()
+        for what, records in missing_or_reordered(tail).items()
+    ]
+    labels, alias = division.labels(flow.parameters, flow.partitions), flow.parameters.source.alias
+    findings += findings_by_meaning(found, labels, source=alias, target=flow.parameters.target.alias)
     untimed = {
         partition for partition, tail in tails.items() if any(one.time_ms == NO_TIMESTAMP for one in tail.source)
     }
-    findings += times_not_compared(untimed, flow.parameters.source.alias)
-    findings += division.behind(flow.parameters, {**_lags(by_partition), **absent_records})
-    findings += open_transaction_findings(logs.at_source.unread, flow.parameters.source.alias)
-    if not absent and not logs.at_source.unread and not any(log.size for log in logs.source_logs.values()):
+    findings += times_not_compared(untimed, alias)
+    findings += division.behind(flow.parameters, {**lags(found), **absent_records})
+    findings += open_transaction_findings(ends.at_source.unread, alias)
+    if not absent and not ends.at_source.unread and not any(log.size for log in ends.source_logs.values()):
         what = "the source holds no records in any selected partition: there is nothing to compare"
         findings.append(error("empty-range", what))
-    return _outcome(flow, logs, tails, by_partition, findings, topics_in_rings)
+    return _outcome(flow, ends, tails, found, findings, topics_in_rings)
 
 
 def _comparable(flow: OpenFlow) -> bool:
@@ -256,35 +267,17 @@ def _on_target(
     return {partition: (read.get(partition, []), whole[partition]) for partition in on_source}
 
 
-def _findings(
-    flow: OpenFlow, by_partition: Mapping[TopicPartition, Mapping[meanings.Meaning, Sequence[RecordDigest]]]
-) -> list[Finding]:
-    found = (
-        (what, Difference(partition, what.code, len(records), min(records).offset, max(records).offset))
-        for partition, by_meaning in by_partition.items()
-        for what, records in by_meaning.items()
-    )
-    source, target = flow.parameters.source.alias, flow.parameters.target.alias
-    return findings_by_meaning(found, division.labels(flow.parameters, flow.partitions), source=source, target=target)
-
-
-def _lags(by_partition: Mapping[TopicPartition, Mapping[meanings.Meaning, Sequence[RecordDigest]]]) -> dict[str, int]:
-    lags: dict[str, int] = {}
-    for partition, by_meaning in by_partition.items():
-        if late := len(by_meaning.get(meanings.LAGGING, ())):
-            lags[partition.topic] = lags.get(partition.topic, 0) + late
-    return lags
-
-
 def _outcome(
     flow: OpenFlow,
     logs: BothLogs,
     tails: Mapping[TopicPartition, NewestRecords],
-    by_partition: Mapping[TopicPartition, Mapping[meanings.Meaning, Sequence[RecordDigest]]],
+    found: Iterable[Found],
     findings: list[Finding],
     topics_in_rings: int,
 ) -> CheckOutcome:
-    lacking = {partition: sum(map(len, by.values())) for partition, by in by_partition.items()}
+    lacking: Counter[TopicPartition] = Counter()
+    for _, difference in found:
+        lacking[difference.partition] += difference.records
     compared = {
         partition: PartitionRecords(len(tail.source), len(tail.source) - lacking[partition], not lacking[partition])
         for partition, tail in tails.items()
