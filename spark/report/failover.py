@@ -1,7 +1,7 @@
 """What a report proves about a failover now: what is lost, read again and skipped, or why that is not known. Pure."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kafka_replication.components.contract.published_verdict import MOST_CODES, PastCheck, PastVerdict
@@ -18,7 +18,12 @@ from kafka_replication.components.contract.wording import named
 #: The checks that each figure needs. A topic that the job may not see is not in any check's counts.
 _FOR_LOSS = (CheckName.ACCESS, CheckName.CONNECTORS, CheckName.HEARTBEATS, CheckName.PARITY)
 _FOR_SKIPPING = (CheckName.ACCESS, CheckName.OFFSETS, CheckName.PARITY, CheckName.RETENTION)
-_WORKERS_ONLY, _SHARED = "heartbeats-of-workers", "heartbeats-shared"
+#: Notes about heartbeats that do not show how long records of the flow take.
+_WITHOUT_DELAY = {
+    "heartbeats-of-workers": "the heartbeats of {flow} are written on {target}, so they do not show the delay from "
+    "{source}",
+    "heartbeats-shared": "other flows replicate the same heartbeats as {flow}, so they do not show its delay",
+}
 _OWN_RECORDS = "own-records-not-judged"
 #: Notes about groups that may skip records although nothing is wrong with the flow, and what the page says of them.
 _MAY_SKIP = {
@@ -33,6 +38,8 @@ _LEFT_OUT = "group-excluded"
 #: not be found.
 _INEXACT = {"duplicated-records", "duplicated-exactly-once", "aborted-records", "compacted-apart"}
 _CODES_NAMED = 3
+#: The severity of the findings that decide a verdict.
+_DECIDING = {Verdict.FAIL: FindingSeverity.FAIL, Verdict.ERROR: FindingSeverity.ERROR}
 
 
 @dataclass(frozen=True)
@@ -105,10 +112,8 @@ def headline(report: Report) -> str:
     if why:
         return f"Fail over now: not proven, because {why[0]}"
     loses = max((failover.loses for failover in every_failover), key=lambda figure: figure.number or 0)
-    again, skips = (
-        _sum(failover.reads_again for failover in every_failover),
-        _sum(failover.skips for failover in every_failover),
-    )
+    again = _combined(sum, (failover.reads_again for failover in every_failover))
+    skips = _combined(sum, (failover.skips for failover in every_failover))
     which = f" {named([flow.name for flow in report.flows])}" if report.not_validated else ""
     trusting = ", if the accepted findings are right" if any(failover.accepted for failover in every_failover) else ""
     re_reads = _re_reads(again, exact=all(failover.exact for failover in every_failover))
@@ -124,27 +129,21 @@ def _re_reads(again: Figure, *, exact: bool) -> str:
 
 
 def _failover(source: str, target: str, flows: Sequence[FlowOutcome]) -> FailoverCost:
-    loses = [_loses(flow) for flow in flows]
-    longest = max((loss.number for loss in loses if loss.number is not None), default=0.0)
     return FailoverCost(
         source,
         target,
-        Figure(None, why=_why(loses)) if _why(loses) else Figure(longest, " s"),
-        _sum(_reads_again(flow) for flow in flows),
-        _sum(_skips(flow) for flow in flows),
+        _combined(max, map(_loses, flows), " s"),
+        _combined(sum, map(_reads_again, flows)),
+        _combined(sum, map(_skips, flows)),
         tuple(sorted({code for flow in flows for code in _trusted(flow)})),
         all(map(_has_exact_positions, flows)),
     )
 
 
-def _sum(figures: Iterable[Figure]) -> Figure:
+def _combined(combine: Callable[[Iterable[float]], float], figures: Iterable[Figure], unit: str = "") -> Figure:
     every = list(figures)
-    why = _why(every)
-    return Figure(None, why=why) if why else Figure(sum(figure.number or 0 for figure in every))
-
-
-def _why(figures: Iterable[Figure]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(reason for figure in figures for reason in figure.why))
+    why = tuple(dict.fromkeys(reason for figure in every for reason in figure.why))
+    return Figure(None, why=why) if why else Figure(combine([figure.number or 0 for figure in every]), unit)
 
 
 def _loses(flow: FlowOutcome) -> Figure:
@@ -152,12 +151,8 @@ def _loses(flow: FlowOutcome) -> Figure:
         return Figure(None, why=why)
     beats = _check(flow, CheckName.HEARTBEATS)
     assert beats is not None
-    if any(finding.code == _WORKERS_ONLY for finding in beats.findings):
-        what = f"the heartbeats of {flow.name} are written on {flow.target}"
-        return Figure(None, why=(f"{what}, so they do not show the delay from {flow.source}",))
-    if any(finding.code == _SHARED for finding in beats.findings):
-        what = f"other flows replicate the same heartbeats as {flow.name}"
-        return Figure(None, why=(f"{what}, so they do not show its delay",))
+    if notes := [_WITHOUT_DELAY[finding.code] for finding in beats.findings if finding.code in _WITHOUT_DELAY]:
+        return Figure(None, why=(notes[0].format(flow=flow.name, source=flow.source, target=flow.target),))
     if not beats.counts.get("observed"):
         return Figure(None, why=(f"no heartbeat of {flow.name} arrived while the job was observing heartbeats",))
     if not any(_count(flow, CheckName.PARITY, count) for count in ("sourceRecords", "provenRecords")):
@@ -227,8 +222,8 @@ def _reasons(flow: FlowOutcome, names: Sequence[CheckName], *, whole: bool) -> I
 
 def _codes(check: CheckOutcome) -> list[str]:
     """Return the codes that decide the verdict, at most three."""
-    severity = FindingSeverity.FAIL if check.verdict is Verdict.FAIL else FindingSeverity.ERROR
-    codes = list(dict.fromkeys(finding.code for finding in check.findings if finding.severity is severity))
+    decisive = (finding.code for finding in check.findings if finding.severity is _DECIDING[check.verdict])
+    codes = list(dict.fromkeys(decisive))
     codes = codes or sorted(check.coverage.not_judged if check.coverage else ())
     return codes[:_CODES_NAMED] + (["…"] if len(codes) > _CODES_NAMED else [])
 
@@ -240,9 +235,6 @@ def _check(flow: FlowOutcome, name: CheckName) -> CheckOutcome | None:
 def _count(flow: FlowOutcome, name: CheckName, count: str) -> float:
     check = _check(flow, name)
     return check.counts.get(count, 0) if check is not None else 0
-
-
-_DECIDING = {Verdict.FAIL: {FindingSeverity.FAIL}, Verdict.ERROR: {FindingSeverity.ERROR}}
 
 
 def past_verdict(flow: FlowOutcome) -> PastVerdict:
@@ -265,5 +257,5 @@ def _finding_codes(flow: FlowOutcome) -> Iterator[str]:
     """Yield the codes of failures if there are any, else of what could not be judged."""
     if flow.error is not None:
         yield flow.error.code
-    deciding = _DECIDING.get(flow.verdict, set())
-    yield from (finding.code for check in flow.checks for finding in check.findings if finding.severity in deciding)
+    decisive = _DECIDING.get(flow.verdict)
+    yield from (finding.code for check in flow.checks for finding in check.findings if finding.severity is decisive)
