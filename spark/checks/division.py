@@ -71,7 +71,9 @@ def check_division(flow: FlowParameters, flows: Sequence[FlowParameters], existi
     `flows` are all flows of the document, `existing` the topics of the source.
     """
     own = parts_of(flow)
-    others = [part for other in flows if other.name != flow.name and _same_way(other, flow) for part in parts_of(other)]
+    others = [
+        part for other in flows if other.name != flow.name and _way(other) == _way(flow) for part in parts_of(other)
+    ]
     topics = [topic for topic in sorted(existing) if any(part.selects(topic) for part in (Part(flow), *own))]
     findings: list[Finding] = []
     for topic in topics:
@@ -100,10 +102,5 @@ def check_division(flow: FlowParameters, flows: Sequence[FlowParameters], existi
     return CheckOutcome(CheckName.DIVISION, summary, counts, tuple(findings), coverage=coverage)
 
 
-def _same_way(one: FlowParameters, other: FlowParameters) -> bool:
-    """Return whether two flows belong to one replication and have the same source and the same target."""
-    return (one.replication, one.source.alias, one.target.alias) == (
-        other.replication,
-        other.source.alias,
-        other.target.alias,
-    )
+def _way(flow: FlowParameters) -> tuple[str | None, str, str]:
+    return flow.replication, flow.source.alias, flow.target.alias

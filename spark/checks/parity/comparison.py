@@ -76,25 +76,20 @@ def compared(
         return RecordComparison([], {})
     comparison = _after_waiting(flow, first_pass, catch_up_seconds, syncs)
     differences, sides = by_newest(comparison.differences, comparison.sides), comparison.sides
-    newest = {partition: syncs[partition].latest for partition in sides if partition in syncs}
-    written = {partition: sync.downstream + 1 for partition, sync in newest.items() if sync is not None}
+    histories = {partition: syncs.get(partition, SyncHistory()) for partition in sides}
     known = {
         partition: replace(
             side,
-            written_end=written.get(partition, 0),
-            sent_again=records_sent_again(syncs.get(partition, SyncHistory())),
+            written_end=latest.downstream + 1 if (latest := histories[partition].latest) is not None else 0,
+            sent_again=records_sent_again(histories[partition]),
             source_anew=side.source_unread is None
-            and (
-                partition.topic in recreated or source_was_recreated(syncs.get(partition, SyncHistory()), side.source)
-            ),
+            and (partition.topic in recreated or source_was_recreated(histories[partition], side.source)),
         )
         for partition, side in sides.items()
     }
-    synced = sides if flow.parameters.offset_syncs.enabled else ()
-    histories = {partition: syncs.get(partition, SyncHistory()) for partition in synced}
-    differences = with_late(with_expired(differences, known, syncs), known, histories)
-    differences = with_surplus(differences, known, histories)
-    return comparison._replace(differences=differences, sides=known)
+    synced = histories if flow.parameters.offset_syncs.enabled else {}
+    differences = with_late(with_expired(differences, known, histories), known, synced)
+    return comparison._replace(differences=with_surplus(differences, known, synced), sides=known)
 
 
 def _after_waiting(
