@@ -77,12 +77,8 @@ def _flow_table(flow: FlowOutcome, *, ruled: bool) -> Table:
 
 
 def _title(flow: FlowOutcome) -> str:
-    return escape(f"{flow.name}: {flow.source} -> {flow.target} ({flow.policy} policy), {_verdict(flow)}")
-
-
-def _verdict(flow: FlowOutcome) -> str:
-    """Return the verdict, with the depth of the validation unless it was full."""
-    return flow.verdict.value if flow.depth is Depth.FULL else f"{flow.verdict.value} ({flow.depth.value})"
+    depth = "" if flow.depth is Depth.FULL else f" ({flow.depth.value})"
+    return escape(f"{flow.name}: {flow.source} -> {flow.target} ({flow.policy} policy), {flow.verdict.value}{depth}")
 
 
 def _replication_line(replication: ReplicationOutcome) -> str:
