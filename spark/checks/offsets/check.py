@@ -50,7 +50,7 @@ from kafka_replication.spark.checks.offsets.checkpoints import (
     position_findings,
     without_source_offset,
 )
-from kafka_replication.spark.checks.offsets.group_types import not_translated, other_groups
+from kafka_replication.spark.checks.offsets.group_types import not_translated
 from kafka_replication.spark.checks.offsets.position_proof import Position, PositionProof
 from kafka_replication.spark.checks.offsets.readings import CheckpointsRead, SyncsRead, read_checkpoints, read_syncs
 from kafka_replication.spark.checks.parity.check import times_not_compared
@@ -111,10 +111,8 @@ def check_offsets(flow: OpenFlow, first_syncs: SyncsRead, catch_up_seconds: floa
     """Look until no finding may be premature, then prove every checkpoint from the records themselves."""
     flow.progress(f"{flow.name}: translating consumer offsets")
     groups = flow.parameters.group_selection.of(flow.source.groups())
-    others = other_groups(
-        flow.source.committed(flow.parameters.group_selection.of(flow.source.other_groups())), flow.partitions
-    )
-    others_findings = tuple(not_translated(flow.parameters, others))
+    others = flow.source.committed(flow.parameters.group_selection.of(flow.source.other_groups()))
+    others_findings = tuple(not_translated(flow.parameters, others, flow.partitions))
     first_commits = _commits(flow, groups)
     if not first_commits:
         translated = translated_groups(flow.parameters, read_checkpoints(flow).found, flow.partitions)
