@@ -293,7 +293,8 @@ def _findings_whatever_the_times(
     parameters: HeartbeatParameters, undecodable: int, hops: Mapping[str, int] | None
 ) -> Iterator[Finding]:
     if hops:
-        yield _topology_note(hops)
+        aliases = ", ".join(f"{alias} ({numbered(count, 'hop[|s]')})" for alias, count in sorted(hops.items()))
+        yield note("upstream-clusters", f"heartbeats arrive from these upstream clusters: {aliases}", len(hops))
     if parameters.produced_to == "target":
         yield _WORKERS_ONLY
     if undecodable:
@@ -324,8 +325,3 @@ def _gap_findings(gaps: Sequence[tuple[int, int]]) -> Iterator[Finding]:
         longest = max(end - start for start, end in gaps) / 1000
         times = agreeing(len(gaps), f"[once, for|{len(gaps)} times, at most for]")
         yield note("heartbeat-gap", f"heartbeats paused {times} {longest:.1f} s", len(gaps))
-
-
-def _topology_note(hops: Mapping[str, int]) -> Finding:
-    named = ", ".join(f"{alias} ({numbered(count, 'hop[|s]')})" for alias, count in sorted(hops.items()))
-    return note("upstream-clusters", f"heartbeats arrive from these upstream clusters: {named}", len(hops))

@@ -106,14 +106,9 @@ def position_findings(
             findings.append(PositionFinding(position, behind, patience.checkpoint))
         group = _group_on_target(position, flow.checkpoints.sync_group_offsets, before_now)
         if group is not None:
-            findings.append(PositionFinding(position, group, _patience_with_group(position, group, patience)))
+            usual = patience.running if group.code == PAST_TRANSLATION else patience.checkpoint
+            findings.append(PositionFinding(position, group, 0 if position.active else usual))
     return findings
-
-
-def _patience_with_group(position: Position, finding: Finding, patience: Patience) -> float:
-    if position.active:
-        return 0
-    return patience.running if finding.code == PAST_TRANSLATION else patience.checkpoint
 
 
 def _before_the_start(position: Position, history: SyncHistory) -> Finding | None:

@@ -178,10 +178,6 @@ class _Adding:
         )
 
 
-#: The source partition of each partition of a side.
-Named = Mapping[str, Mapping[TopicPartition, TopicPartition]]
-
-
 def both_clusters(flow: OpenFlow) -> str:
     return f"{flow.source.where} and {flow.target.where}"
 
@@ -211,7 +207,12 @@ def sums_of_both(flow: OpenFlow, source: Ranges, target: Ranges) -> BySide:
     if not flow.spark.running and are_few(flow.parameters, source, target):
         with suppress(LeftToSparkError):
             return sums_of_few(flow, source, target)
-    frame, named = _summed(flow, source, target)
+    sides = ((SOURCE, flow.source, source), (TARGET, flow.target, _remote(flow, target)))
+    # Only the sums are renamed: renaming each record costs more than adding it up.
+    digests = {side: flow.digests(flow.read(at, ranges), side, own_names=True) for side, at, ranges in sides}
+    frame = sums_by_side(digests)
+    remote = {flow.policy.remote_partition(partition): partition for partition in target}
+    named = {SOURCE: {partition: partition for partition in source}, TARGET: remote}
     by_side: BySide = {SOURCE: {}, TARGET: {}}
     with estimates(
         flow.spark.session, flow.progress, f"{flow.name}: comparing {numbered(len(source), 'partition[|s]')}"
@@ -221,18 +222,6 @@ def sums_of_both(flow: OpenFlow, source: Ranges, target: Ranges) -> BySide:
         partition = named[row.side][TopicPartition(row.topic, row.partition)]
         by_side[row.side][partition] = Sums(**{column.name: row[column.name] for column in fields(Sums)})
     return by_side
-
-
-def _summed(flow: OpenFlow, source: Ranges, target: Ranges) -> tuple[DataFrame, Named]:
-    """Return the sums of each partition, by the topic's name on its own cluster, and the source partition of each by
-    side.
-
-    Only the sums are renamed: renaming each record costs more than adding it up.
-    """
-    sides = ((SOURCE, flow.source, source), (TARGET, flow.target, _remote(flow, target)))
-    digests = {side: flow.digests(flow.read(at, ranges), side, own_names=True) for side, at, ranges in sides}
-    remote = {flow.policy.remote_partition(partition): partition for partition in target}
-    return sums_by_side(digests), {SOURCE: {partition: partition for partition in source}, TARGET: remote}
 
 
 def _remote(flow: OpenFlow, target: Ranges) -> Ranges:
