@@ -85,7 +85,7 @@ def without_headers(names: Sequence[str], given: Column) -> Column:
 
 
 def compared_headers(side: str, guard: GuardParameters | None, changed: Sequence[str], given: Headers) -> Headers:
-    """Return what `headers` and `without` leave of the `given` headers of one record."""
+    """Return what `header_column` and `without_headers` leave of the `given` headers of one record."""
     names, kept_headers = {name for name, _ in given}, given
     if guard is not None:
         newest, older = (guard.filter, guard.mark) if side == SOURCE else (guard.mark, guard.filter)
@@ -96,7 +96,7 @@ def compared_headers(side: str, guard: GuardParameters | None, changed: Sequence
 
 
 def role_of(side: str, guard: GuardParameters | None, given: Headers) -> str:
-    """Return the `role` of a record with the `given` headers."""
+    """Return what `role_column` does for a record with the `given` headers."""
     if guard is None:
         return COMPARED
     names = {name for name, _ in given}

@@ -148,7 +148,7 @@ def last_copies(pairs: DataFrame, judged: DataFrame) -> DataFrame:
 
 
 def reordered(pairs: DataFrame) -> DataFrame:
-    """Return the records that are out of order on the target, in the form of `differences`.
+    """Return the records that are out of order on the target, as `summed` has them.
 
     A record is early if, on the target, it is before a record that it follows on the source, and late if it is after a
     record that it precedes on the source. Only the early ones or only the late ones count, whichever are fewer: if one

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
 from kafka_replication.spark.checks.parity import meanings
 
-#: Kinds of source records that a flow with `startFrom: latest` need not have replicated (see `beginnings`).
+#: Kinds of source records that a flow with `startFrom: latest` need not have replicated (see `causes`).
 BEFORE_START, NOT_BEGUN, UNPROVEN = "before-start", "not-begun", "unproven"
 #: Records that both sides hold, but in another order.
 REORDERED = "reordered"
@@ -25,7 +25,7 @@ RESTARTS = 2
 
 
 class Difference(NamedTuple):
-    """Records that only one side of a partition holds, by kind (see `pairing.differences`).
+    """Records that only one side of a partition holds, by kind (see `pairs.differing_records`).
 
     `first` and `last` are offsets on the side that holds them. Samples are (offset, time in ms, digest).
     """
@@ -110,7 +110,7 @@ ON_TARGET_ONLY = frozenset({"extra", "extra-head", "extra-surplus", CHANGED_COPY
 #: Kinds of target records that no record of the source is paired with.
 SURPLUS = ON_TARGET_ONLY | {"duplicated", "aborted"}
 UNREPLICATED = frozenset({BEFORE_START, NOT_BEGUN, UNPROVEN})
-#: Kinds of keys of a compacted topic, by the newest record of each key (see `newest`).
+#: Kinds of keys of a compacted topic, by the newest record of each key (see `pairs.newest_by_key`).
 NEWEST: Mapping[str, Callable[[Sides], meanings.Meaning]] = {
     "newest-missing": lambda sides: meanings.COMPACTED if sides.target.start > 0 else meanings.NEWEST_MISSING,
     "newest-outdated": lambda _: meanings.NEWEST_OUTDATED,

@@ -18,7 +18,7 @@ REMADE = "the topic was deleted and created again"
 _NOTHING_PROVEN = "the newest verdict holds no evidence for these records"
 #: This many proven records are compared again.
 OVERLAP = 100
-#: Kinds of differences (see `pairing.differences`) that no longer change, whatever either side removes.
+#: Kinds of differences (see `pairs.differing_records`) that no longer change, whatever either side removes.
 _SETTLED = frozenset({"missing-head", "extra-head"})
 _DUPLICATED = "duplicated"
 

@@ -32,7 +32,7 @@ def with_meanings(differences: Iterable[Difference], sides: Mapping[TopicPartiti
 def undecided(
     differences: Sequence[Difference], sides: Mapping[TopicPartition, Sides], *why: meanings.Meaning
 ) -> set[TopicPartition]:
-    """Return the partitions with records that are not judged for one of these reasons, such as `words.COMPACTED`."""
+    """Return the partitions with records that are not judged for one of these reasons, such as `meanings.COMPACTED`."""
     return {difference.partition for what, difference in with_meanings(differences, sides) if what in why}
 
 

@@ -130,7 +130,7 @@ def record_sums(records: Iterable[KafkaRecord], side: str, flow: FlowParameters)
 
 
 class _Adding:
-    """Adds up one side of a partition while its records are read, as `transforms.partition_sums` defines the sums."""
+    """Adds up one side of a partition while its records are read, as `digests.partition_sums` defines the sums."""
 
     def __init__(self) -> None:
         self.counts = {COMPARED: 0, ASIDE: 0, LOOPED: 0}
