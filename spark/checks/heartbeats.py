@@ -243,8 +243,8 @@ def judge(
     missing, and the newest heartbeat says whether heartbeats arrive now.
     """
     times = sorted({beat.emitted_ms for beat in beats})
-    counts: dict[str, int | float] = {"heartbeats": len(times), "copies": len(beats) - len(times)}
-    counts["ofOtherFlows"] = others
+    copies = len(beats) - len(times)
+    counts: dict[str, int | float] = {"heartbeats": len(times), "copies": copies, "ofOtherFlows": others}
     findings = list(_findings_whatever_the_times(parameters, undecodable, hops))
     if not times:
         stopped = fail("no-heartbeat", f"topic {parameters.target_topic} holds no heartbeat of this flow")

@@ -65,10 +65,11 @@ def count_copies(
     Leaves out partitions where the target no longer holds the record of any sync. None if the target removed records
     while they were counted.
     """
-    syncs_since = {
-        partition: syncs[partition].stretch(log.start) for partition, log in logs.items() if partition in syncs
+    stretches = {
+        partition: stretch
+        for partition, log in logs.items()
+        if partition in syncs and (stretch := syncs[partition].stretch(log.start))
     }
-    stretches = {partition: stretch for partition, stretch in syncs_since.items() if stretch}
     if not stretches:
         return {}
     source_of = {flow.policy.remote_partition(partition): partition for partition in stretches}
@@ -335,8 +336,7 @@ def judge(partitions: Sequence[Replicated], *, may_drop: bool = False) -> CheckO
     return CheckOutcome(
         CheckName.RETENTION,
         f"{numbered(lost, 'offset[|s]')} lost in {numbered(len(partitions), 'partition[|s]')}; the source has "
-        "removed nothing in "
-        f"{counts['removedNothing']} of them",
+        f"removed nothing in {counts['removedNothing']} of them",
         counts,
         (*(_finding(loss, may_drop=may_drop) for loss in all_losses), *_not_visible(why_not)),
         tuple(_sample(loss) for loss in sorted(all_losses, key=lambda loss: (not loss.certain, -loss.count))),

@@ -100,15 +100,12 @@ def missing_or_reordered(tail: NewestRecords) -> Mapping[meanings.Meaning, Seque
         if later < len(at):
             last = at[later]
         else:
-            (reordered if wanted[record.digest] <= len(at) else absent).append(index)
-    by_meaning: dict[meanings.Meaning, list[RecordDigest]] = {}
-    for index in reordered:
-        by_meaning.setdefault(meanings.REORDERED if tail.certain else meanings.TAIL_NOT_PROVEN, []).append(
-            tail.source[index]
-        )
-    for what, indexes in _absent(tail, absent).items():
-        by_meaning.setdefault(what, []).extend(tail.source[index] for index in indexes)
-    return by_meaning
+            (turned if wanted[record.digest] <= len(at) else absent).append(index)
+    indexes = dict(_absent(tail, absent))
+    if turned:
+        what = meanings.REORDERED if tail.certain else meanings.TAIL_NOT_PROVEN
+        indexes[what] = [*turned, *indexes.get(what, [])]
+    return {what: [tail.source[index] for index in at] for what, at in indexes.items()}
 
 
 def _absent(tail: NewestRecords, absent: Sequence[int]) -> Mapping[meanings.Meaning, Sequence[int]]:
