@@ -72,38 +72,22 @@ def charts(verdicts: Sequence[PastVerdict], beats: Sequence[tuple[int, int]] = (
 
     `beats` are the heartbeats that arrived during this run: when they were emitted (ms since 1970), and their latency.
     """
-    arrived = [(at / 1000, float(latency)) for at, latency in beats]
+
+    def series(name: str, style: str, check: str, count: str) -> ChartSeries:
+        return ChartSeries(name, style, [(verdict.seconds, verdict.count(check, count)) for verdict in verdicts])
+
+    longest = series("longest", "second", CheckName.HEARTBEATS, "latencyMaxMs")
+    median = series("median", "first", CheckName.HEARTBEATS, "latencyP50Ms")
+    behind = series("at most", "first", CheckName.CONNECTORS, "offsetsBehind")
+    again = series("at most", "first", CheckName.OFFSETS, "readAgain")
+    arrived = ChartSeries("latency", "first", [(at / 1000, float(latency)) for at, latency in beats])
     drawn = (
-        _chart(
-            "Latency of heartbeats",
-            " ms",
-            (
-                ChartSeries("longest", "second", _values(verdicts, CheckName.HEARTBEATS, "latencyMaxMs")),
-                ChartSeries("median", "first", _values(verdicts, CheckName.HEARTBEATS, "latencyP50Ms")),
-            ),
-        ),
-        _chart(
-            "Offsets behind, according to the offsets that connectors had stored",
-            "",
-            (ChartSeries("at most", "first", _values(verdicts, CheckName.CONNECTORS, "offsetsBehind")),),
-        ),
-        _chart(
-            "Records that groups would have read again",
-            "",
-            (ChartSeries("at most", "first", _values(verdicts, CheckName.OFFSETS, "readAgain")),),
-        ),
-        _chart(
-            "Heartbeats that arrived during this validation",
-            " ms",
-            (ChartSeries("latency", "first", arrived),),
-            "heartbeat",
-        ),
+        _chart("Latency of heartbeats", " ms", (longest, median)),
+        _chart("Offsets behind, according to the offsets that connectors had stored", "", (behind,)),
+        _chart("Records that groups would have read again", "", (again,)),
+        _chart("Heartbeats that arrived during this validation", " ms", (arrived,), "heartbeat"),
     )
     return tuple(chart for chart in drawn if chart is not None)
-
-
-def _values(verdicts: Sequence[PastVerdict], check: str, count: str) -> list[tuple[float, float | None]]:
-    return [(verdict.seconds, verdict.count(check, count)) for verdict in verdicts]
 
 
 def _chart(
