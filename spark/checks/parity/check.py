@@ -80,39 +80,30 @@ def check_parity(
     `loops` are topics that loop; `flow` and `first_pass` do not contain them. `topics` are those for which the outcome
     says what was proven.
     """
-    findings = loop_findings(loops, flow.parameters.source.alias, flow.parameters.target.alias)
+    source, target = flow.parameters.source.alias, flow.parameters.target.alias
+    findings = loop_findings(loops, source, target)
     absent, absent_records = absent_from_target(flow)
     findings += absent
     findings += foreign_topic_findings(flow)
     if flow.parameters.guard is not None:
-        findings += mark_findings(
-            read_marks(flow, first_pass),
-            flow.parameters.guard,
-            flow.parameters.source.alias,
-            flow.parameters.target.alias,
-        )
+        findings += mark_findings(read_marks(flow, first_pass), flow.parameters.guard, source, target)
     if comparison is None:
         comparison = RecordComparison([], {})
         findings += not_compared(first_pass)
     else:
         findings += _headers_apart(flow.parameters.changed_headers)
-        findings += times_not_compared(first_pass.untimed, flow.parameters.source.alias)
-        findings += filtered(first_pass, flow.parameters.source.alias, flow.parameters.target.alias)
-        findings += parity_findings(
-            comparison.differences,
-            comparison.sides,
-            flow.parameters.source.alias,
-            flow.parameters.target.alias,
-            division.labels(flow.parameters, flow.partitions),
-        )
+        findings += times_not_compared(first_pass.untimed, source)
+        findings += filtered(first_pass, source, target)
+        labels = division.labels(flow.parameters, flow.partitions)
+        findings += parity_findings(comparison.differences, comparison.sides, source, target, labels)
         late = lags(with_meanings(comparison.differences, comparison.sides))
         findings += division.behind(flow.parameters, {**late, **absent_records})
     differences, sides = comparison.differences, comparison.sides
     unread = {**unread_on_source(differences, sides), **first_pass.unread}
-    findings += open_transaction_findings(unread, flow.parameters.source.alias)
+    findings += open_transaction_findings(unread, source)
     hidden = unread_on_target(differences, sides)
     remote = {flow.policy.remote_partition(partition): offsets for partition, offsets in hidden.items()}
-    findings += open_transaction_findings(remote, flow.parameters.target.alias)
+    findings += open_transaction_findings(remote, target)
     if not loops and not absent and not first_pass.unread:
         findings += nothing_to_compare(first_pass)
     findings += in_full_findings(first_pass)
