@@ -63,15 +63,10 @@ def check_access(flow: OpenFlow) -> CheckOutcome:
     flow.progress(f"{flow.name}: reading ACLs")
     acls, topics = flow.parameters.acls or (), list(flow.partitions)
     groups = flow.parameters.group_selection.of(flow.source.groups())
-    remote = [flow.policy.remote(topic) for topic in topics]
-    checked = outcome(
-        ClusterAccess(
-            flow.source, flow.parameters.source, needs_of(acls, "source"), {"TOPIC": topics, "GROUP": groups}
-        ),
-        ClusterAccess(
-            flow.target, flow.parameters.target, needs_of(acls, "target"), {"TOPIC": remote, "GROUP": groups}
-        ),
-    )
+    here, there = {"TOPIC": topics, "GROUP": groups}, {"TOPIC": list(map(flow.policy.remote, topics)), "GROUP": groups}
+    source = ClusterAccess(flow.source, flow.parameters.source, needs_of(acls, "source"), here)
+    target = ClusterAccess(flow.target, flow.parameters.target, needs_of(acls, "target"), there)
+    checked = outcome(source, target)
     clusters = [(flow.target, flow.parameters.target)]
     if flow.parameters.shape == "mirrorMaker2":
         # Only there does the operator also configure the connection to the source.
