@@ -180,12 +180,11 @@ def check_guard_markers(flows: Sequence[ExpandedFlow]) -> Iterator[Problem]:
 
 
 def _touches(flow: ExpandedFlow, part: str, settings: Flow, markers: dict[str, str]) -> Iterator[_Touch]:
-    for place, chain in (("before", settings.transforms.before), ("after", settings.transforms.after)):
-        for name, transform in chain.items():
-            for use in headers_used(Step(name, transform.type, transform.config)):
-                if use.header in markers:
-                    where = flow.where(source_key(flow.settings, part, f"transforms.{place}.{name}"))
-                    yield _Touch(where, place, use, markers[use.header])
+    for place, name, transform in settings.transforms.in_order():
+        for use in headers_used(Step(name, transform.type, transform.config)):
+            if use.header in markers:
+                where = flow.where(source_key(flow.settings, part, f"transforms.{place}.{name}"))
+                yield _Touch(where, place, use, markers[use.header])
 
 
 def _guard_that_needs(

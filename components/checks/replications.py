@@ -72,12 +72,11 @@ def check_on_loss(flow: ExpandedFlow) -> Iterator[Problem]:
         what = f"`loopGuard` drops records that come from `{flow.settings.target}`, {stopping}"
         yield Problem(flow.where("loopGuard"), "stop-not-possible", what, why, "remove `onLoss`, or `loopGuard`.")
     for part, source in each_source(flow.settings):
-        for place, transforms in {"before": source.transforms.before, "after": source.transforms.after}.items():
-            for name, transform in transforms.items():
-                if transform.type == FILTER or not transform.type.startswith(KAFKA_TRANSFORMS):
-                    where = flow.where(source_key(flow.settings, part, f"transforms.{place}.{name}"))
-                    what = f"`{name}` {'drops' if transform.type == FILTER else 'may drop'} records, {stopping}"
-                    yield Problem(where, "stop-not-possible", what, why, "remove `onLoss`, or the transform.")
+        for place, name, transform in source.transforms.in_order():
+            if transform.type == FILTER or not transform.type.startswith(KAFKA_TRANSFORMS):
+                where = flow.where(source_key(flow.settings, part, f"transforms.{place}.{name}"))
+                what = f"`{name}` {'drops' if transform.type == FILTER else 'may drop'} records, {stopping}"
+                yield Problem(where, "stop-not-possible", what, why, "remove `onLoss`, or the transform.")
         if source.start_from is StartFrom.LATEST:
             where = flow.where(source_key(flow.settings, part, "startFrom"))
             what = f"`startFrom` is `latest`, {stopping}"

@@ -105,18 +105,14 @@ _OF_CONNECT = {
 
 def check_transform_settings(flow: ExpandedFlow) -> Iterator[Problem]:
     """Every transform, predicate and converter can be created with its given properties."""
-    version = flow.kafka
     places: dict[str, Transform] = {}
     converters: dict[str, tuple[str, Role]] = {}
     for part, settings in each_source(flow.settings):
         path = flow.where(source_key(flow.settings, part, "transforms"))
-        chains = {"before": settings.transforms.before, "after": settings.transforms.after}
-        places |= {
-            f"{path}.{key}.{name}": transform for key, chain in chains.items() for name, transform in chain.items()
-        }
+        places |= {f"{path}.{place}.{name}": transform for place, name, transform in settings.transforms.in_order()}
         converters |= _converters(f"{path}.converters", settings.transforms.converters or Converters())
     for where, transform in places.items():
-        yield from _check_transform(where, transform, version)
+        yield from _check_transform(where, transform, flow.kafka)
     for where, (name, role) in converters.items():
         yield from check_class(where, name, role)
 
@@ -214,16 +210,15 @@ def check_filters(flow: ExpandedFlow) -> Iterator[Problem]:
     """Every filter lets some record pass."""
     dropping: dict[str, Problem | None] = {}
     for part, settings in each_source(flow.settings):
-        chains = {"before": settings.transforms.before, "after": settings.transforms.after}
-        always = _filters_of_everything(settings, flow.kafka) if any(chains.values()) else []
-        for place, chain in chains.items():
-            for name, transform in chain.items():
-                where = flow.where(source_key(flow.settings, part, f"transforms.{place}.{name}"))
-                # Several source connectors with different topics can share a transform.
-                if name not in always or (transform.predicate is None and transform.negate):
-                    dropping[where] = None
-                else:
-                    dropping.setdefault(where, _drops_everything(where, name, transform))
+        in_order = list(settings.transforms.in_order())
+        always = _filters_of_everything(settings, flow.kafka) if in_order else []
+        for place, name, transform in in_order:
+            where = flow.where(source_key(flow.settings, part, f"transforms.{place}.{name}"))
+            # Several source connectors with different topics can share a transform.
+            if name not in always or (transform.predicate is None and transform.negate):
+                dropping[where] = None
+            else:
+                dropping.setdefault(where, _drops_everything(where, name, transform))
     yield from (problem for problem in dropping.values() if problem is not None)
 
 
@@ -256,19 +251,18 @@ def check_predicates(flow: ExpandedFlow) -> Iterator[Problem]:
     """Every pattern of topics in a predicate matches a topic that the transform sees."""
     useless: dict[str, Problem | None] = {}
     for part, settings in each_source(flow.settings):
-        for place, chain in (("before", settings.transforms.before), ("after", settings.transforms.after)):
-            for name, transform in chain.items():
-                key = f"transforms.{place}.{name}.predicate.config.pattern"
-                where = flow.where(source_key(flow.settings, part, key))
-                predicate = transform.predicate
-                if predicate is None or predicate.type != TOPIC_NAME_MATCHES:
-                    continue
-                pattern = str(predicate.config.get("pattern", ""))
-                # Several source connectors with different topics can share a transform.
-                if not _matches_none(settings, pattern):
-                    useless[where] = None
-                else:
-                    useless.setdefault(where, _never_holds(where, settings, pattern, negate=transform.negate))
+        for place, name, transform in settings.transforms.in_order():
+            predicate = transform.predicate
+            if predicate is None or predicate.type != TOPIC_NAME_MATCHES:
+                continue
+            key = f"transforms.{place}.{name}.predicate.config.pattern"
+            where = flow.where(source_key(flow.settings, part, key))
+            pattern = str(predicate.config.get("pattern", ""))
+            # Several source connectors with different topics can share a transform.
+            if not _matches_none(settings, pattern):
+                useless[where] = None
+            else:
+                useless.setdefault(where, _never_holds(where, settings, pattern, negate=transform.negate))
     yield from (problem for problem in useless.values() if problem is not None)
 
 

@@ -150,29 +150,28 @@ def check_transforms(flow: ExpandedFlow, heartbeats: Heartbeats) -> Iterator[Pro
 def _check_source(source: _Source, heartbeats: Heartbeats) -> Iterator[Problem]:
     transforms = source.settings.transforms
     taken = set(RESERVED_NAMES) if source.settings.loop_guard else set()
-    for place, chain in (("before", transforms.before), ("after", transforms.after)):
-        for name, transform in chain.items():
-            where = source.where(f"transforms.{place}.{name}")
-            if name != name.strip() or not name or "," in name:
-                yield Problem(
-                    where,
-                    "transform-name-in-list",
-                    f"the transform's name is `{name}`",
-                    "Connect reads the names of transforms from a list. It splits the list at every comma and strips "
-                    "blanks around each name, so it would not find the properties of this transform.",
-                    f"rename it, for example to `{re.sub('[^A-Za-z0-9_-]+', '-', name).strip('-') or 'first'}`.",
-                )
-            if name in taken:
-                yield Problem(
-                    where,
-                    "transform-name-taken",
-                    f"the name `{name}` is taken",
-                    "Connect keeps only one transform of each name, so the loop guard or the other transform would "
-                    "be lost.",
-                    "choose another name.",
-                )
-            taken.add(name)
-            yield from _check_transform(where, transform)
+    for place, name, transform in transforms.in_order():
+        where = source.where(f"transforms.{place}.{name}")
+        if name != name.strip() or not name or "," in name:
+            yield Problem(
+                where,
+                "transform-name-in-list",
+                f"the transform's name is `{name}`",
+                "Connect reads the names of transforms from a list. It splits the list at every comma and strips "
+                "blanks around each name, so it would not find the properties of this transform.",
+                f"rename it, for example to `{re.sub('[^A-Za-z0-9_-]+', '-', name).strip('-') or 'first'}`.",
+            )
+        if name in taken:
+            yield Problem(
+                where,
+                "transform-name-taken",
+                f"the name `{name}` is taken",
+                "Connect keeps only one transform of each name, so the loop guard or the other transform would be "
+                "lost.",
+                "choose another name.",
+            )
+        taken.add(name)
+        yield from _check_transform(where, transform)
     if transforms.change_records:
         yield from _check_chain(source, heartbeats)
     if not (transforms.before or transforms.after):

@@ -1,6 +1,6 @@
 """The connectors of a topology file, their transforms and converters: frozen models, camelCase in YAML."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Annotated
 
@@ -69,6 +69,12 @@ class Transforms(Model):
     def change_records(self) -> bool:
         """Whether replicated records may differ from their originals."""
         return bool(self.before or self.after) or self.converters is not None
+
+    def in_order(self) -> Iterator[tuple[str, str, Transform]]:
+        """Yield each transform with its place, `before` or `after` the loop guard, and its name."""
+        for place, chain in (("before", self.before), ("after", self.after)):
+            for name, transform in chain.items():
+                yield place, name, transform
 
 
 OwnTransforms = Annotated[
