@@ -10,18 +10,13 @@ from kafka_replication.components.checks.double_replication import (
     check_offsets_both_ways,
     check_two_paths,
 )
-from kafka_replication.components.checks.heartbeats import check_heartbeat_clients, check_heartbeats
-from kafka_replication.components.checks.kafka_users import check_declared_grants, check_kafka_users
+from kafka_replication.components.checks.heartbeats import check_heartbeats
+from kafka_replication.components.checks.kafka_users import check_kafka_users
 from kafka_replication.components.checks.loops import check_guard_markers, check_halves, check_loops
 from kafka_replication.components.checks.monitoring import check_monitoring
-from kafka_replication.components.checks.names import (
-    check_aliases,
-    check_inherited_names,
-    check_names,
-    check_namespaces,
-)
+from kafka_replication.components.checks.names import check_aliases, check_inherited_names, check_names
 from kafka_replication.components.checks.production import check_production
-from kafka_replication.components.checks.properties import check_losses, check_properties
+from kafka_replication.components.checks.properties import check_properties
 from kafka_replication.components.checks.property_values import check_references
 from kafka_replication.components.checks.replications import (
     check_accepted_findings,
@@ -29,12 +24,8 @@ from kafka_replication.components.checks.replications import (
     check_on_loss,
     declares_its_clusters,
 )
-from kafka_replication.components.checks.selections import check_own_classes, check_selections
-from kafka_replication.components.checks.transform_settings import (
-    check_filters,
-    check_predicates,
-    check_transform_settings,
-)
+from kafka_replication.components.checks.selections import check_selections
+from kafka_replication.components.checks.transform_settings import check_transform_settings
 from kafka_replication.components.checks.transforms import check_transforms
 from kafka_replication.components.checks.tuning import check_tuning
 from kafka_replication.components.checks.versions import check_versions
@@ -75,28 +66,21 @@ def _problems(topology: Topology, *, whole: bool) -> Iterator[Problem]:
         if flow.name == flow.replication or {flow.settings.source, flow.settings.target} <= topology.clusters.keys():
             yield from check_names(topology, flow)
         yield from check_selections(flow)
-        yield from check_own_classes(flow)
         yield from check_properties(flow)
         yield from check_transforms(flow, heartbeats)
         yield from check_transform_settings(flow)
-        yield from check_predicates(flow)
-        yield from check_filters(flow)
         yield from check_references(flow)
-        yield from check_declared_grants(topology, flow)
         yield from check_resources(flow)
         yield from check_worker_template(flow)
         yield from check_production(flow)
         yield from check_versions(topology, flow)
-        yield from check_heartbeat_clients(topology, flow)
+        yield from check_heartbeats(topology, flow)
         yield from check_tuning(flow)
-        yield from check_losses(flow)
-        yield from check_heartbeats(flow)
         yield from check_accepted_findings(flow)
         yield from check_on_loss(flow)
     yield from check_kafka_users(topology, flows)
     yield from check_connect_clusters(topology, flows)
     yield from check_inherited_names(topology, flows)
-    yield from check_namespaces(topology, flows)
     yield from check_double_replication(flows)
     yield from check_two_paths(flows)
     yield from check_group_offsets(flows)

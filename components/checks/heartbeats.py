@@ -17,7 +17,13 @@ from kafka_replication.components.topology.clusters import KeystoreTrust
 from kafka_replication.components.topology.model import Topology
 
 
-def check_heartbeats(flow: ExpandedFlow) -> Iterator[Problem]:
+def check_heartbeats(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem]:
+    """Heartbeats cross once, and some workers can send them: the target's, or separate ones that trust the source."""
+    yield from _check_repeated(flow)
+    yield from _check_clients(topology, flow)
+
+
+def _check_repeated(flow: ExpandedFlow) -> Iterator[Problem]:
     """A flow can leave heartbeats to another flow, or to one of its source connectors, only from Kafka 4.0 on."""
     version = flow.kafka
     several = len(flow.settings.connectors.sources) > 1
@@ -33,8 +39,7 @@ def check_heartbeats(flow: ExpandedFlow) -> Iterator[Problem]:
     )
 
 
-def check_heartbeat_clients(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem]:
-    """Some workers can send the flow's heartbeats: the target's, or separate workers that trust the source."""
+def _check_clients(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem]:
     resolved = resolved_without_addresses(topology, flow)
     if resolved is None or resolved.source.tls is None or not isinstance(resolved.source.tls.trust, KeystoreTrust):
         return

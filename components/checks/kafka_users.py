@@ -26,7 +26,7 @@ _COMMON_NAME_LENGTH = 64
 
 
 def check_kafka_users(topology: Topology, flows: Sequence[ExpandedFlow]) -> Iterator[Problem]:
-    """Every KafkaUser can be created, belongs to one cluster only, and its ACLs stay as declared."""
+    """Every KafkaUser can be created, belongs to one cluster only, and has no more ACLs than flows need."""
     places: dict[tuple[str, str, str | None], str] = {}
     for alias, cluster in topology.clusters.items():
         if cluster.kafka_user is None:
@@ -44,8 +44,11 @@ def check_kafka_users(topology: Topology, flows: Sequence[ExpandedFlow]) -> Iter
                 "Both would declare one object, and each deployment would remove the other's ACLs.",
                 "use a different user or a different namespace for each cluster.",
             )
+    # Here the stack itself grants the ACLs, so a pattern can open the cluster.
+    declared = {alias for alias, cluster in topology.clusters.items() if cluster.kafka_user is not None}
     for flow in flows:
         yield from _check_acl_sync(topology, flow)
+        yield from open_grants(topology, flow, declared)
 
 
 def _check_authentication(where: str, cluster: Cluster) -> Iterator[Problem]:
@@ -110,12 +113,6 @@ def _check_acl_sync(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem]
             f"set `syncTopicAcls: false`, and declare the ACLs of applications on `{flow.settings.target}` in their "
             "KafkaUsers.",
         )
-
-
-def check_declared_grants(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem]:
-    """No pattern opens a cluster where the stack itself grants the ACLs, through a KafkaUser."""
-    declared = {alias for alias, cluster in topology.clusters.items() if cluster.kafka_user is not None}
-    yield from open_grants(topology, flow, declared)
 
 
 def open_grants(topology: Topology, flow: ExpandedFlow, aliases: set[str]) -> Iterator[Problem]:

@@ -160,8 +160,7 @@ def _not_a_label(where: str, what: str, text: str) -> Problem:
     )
 
 
-def check_namespaces(topology: Topology, flows: Sequence[ExpandedFlow]) -> Iterator[Problem]:
-    """No two deployments in a region create the same namespace."""
+def _check_namespaces(topology: Topology, flows: Iterable[ExpandedFlow]) -> Iterator[Problem]:
     created: dict[tuple[str, str], ExpandedFlow] = {}
     for flow in flows:
         target = topology.clusters.get(flow.settings.target)
@@ -198,12 +197,13 @@ class _Given:
 
 
 def check_inherited_names(topology: Topology, flows: Sequence[ExpandedFlow]) -> Iterator[Problem]:
-    """No two worker groups, storage topics, resources or connectors in the same place share a name."""
+    """No two worker groups, storage topics, resources, connectors or namespaces in the same place share a name."""
     deployed = {flow.workers: flow for flow in flows}
     yield from _check_groups(deployed.values())
     yield from _check_storage_topics(deployed.values())
     yield from _check_resources(topology, deployed.values())
     yield from _check_connectors(topology, flows)
+    yield from _check_namespaces(topology, flows)
     for flow in flows:
         yield from _check_unused(topology, flow)
         yield from _check_labels(flow)

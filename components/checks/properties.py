@@ -258,6 +258,8 @@ def check_properties(flow: ExpandedFlow) -> Iterator[Problem]:
         check = _check_worker if owner is Owner.WORKER else _check_connector
         for key, value in config.items():
             yield from check(place, key, value)
+        if owner is Owner.SOURCE:
+            yield from _check_losses(place)
 
 
 #: Codes of refused properties that nothing reads where they are.
@@ -419,30 +421,20 @@ def _owned(where: str, key: str, instead: str) -> Problem:
     )
 
 
-def check_losses(flow: ExpandedFlow) -> Iterator[Problem]:
+def _check_losses(place: _Place) -> Iterator[Problem]:
     """No source connector skips failing records, or stops looking for new topics."""
-    connectors = flow.settings.connectors
-    yield from _check(flow, "connectors.source.config", connectors.source.config)
-    for part, source in connectors.sources.items():
-        yield from _check(flow, f"connectors.sources.{part}.config", source.config)
-
-
-def _check(flow: ExpandedFlow, place: str, config: Mapping[str, PropertyValue]) -> Iterator[Problem]:
-    def is_set(key: str, *values: str) -> bool:
-        return str(config.get(key, "")).lower() in values
-
-    if is_set("errors.tolerance", "all"):
+    if str(place.config.get("errors.tolerance")).lower() == "all":
         yield warning(
-            flow.where(f"{place}.errors.tolerance"),
+            f"{place.where}.errors.tolerance",
             "failures-skipped",
             "`errors.tolerance` is `all`",
             "The connector then skips each record that a transform or the target refuses. The record is missing on the "
             "target, and no task fails (KIP-779).",
             "remove it; the task then fails at such a record.",
         )
-    if is_set("refresh.topics.enabled", "false"):
+    if str(place.config.get("refresh.topics.enabled")).lower() == "false":
         yield warning(
-            flow.where(f"{place}.refresh.topics.enabled"),
+            f"{place.where}.refresh.topics.enabled",
             "new-topics-left-out",
             "`refresh.topics.enabled` is `false`",
             "The connector looks for topics and partitions only when it starts. Those created later are not "

@@ -55,6 +55,7 @@ def check_selections(flow: ExpandedFlow) -> Iterator[Problem]:
         yield from internal
         yield from _check_excluded(flow, {problem.where for problem in internal})
         yield from _check_excluded_groups(flow)
+    yield from _check_own_classes(flow)
 
 
 def _check_patterns(flow: ExpandedFlow) -> Iterator[Problem]:
@@ -332,7 +333,7 @@ _FILTERS = {
 }
 
 
-def check_own_classes(flow: ExpandedFlow) -> Iterator[Problem]:
+def _check_own_classes(flow: ExpandedFlow) -> Iterator[Problem]:
     """Report the user's own classes: only the rules of Kafka's classes are known here."""
     settings = flow.settings
     if settings.policy_class is not None:

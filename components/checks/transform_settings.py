@@ -104,7 +104,7 @@ _OF_CONNECT = {
 
 
 def check_transform_settings(flow: ExpandedFlow) -> Iterator[Problem]:
-    """Every transform, predicate and converter can be created with its given properties."""
+    """Every transform, predicate and converter can be created, passes some record, and matches some topic."""
     places: dict[str, Transform] = {}
     converters: dict[str, tuple[str, Role]] = {}
     for part, settings in each_source(flow.settings):
@@ -115,6 +115,8 @@ def check_transform_settings(flow: ExpandedFlow) -> Iterator[Problem]:
         yield from _check_transform(where, transform, flow.kafka)
     for where, (name, role) in converters.items():
         yield from check_class(where, name, role)
+    yield from _check_predicates(flow)
+    yield from _check_filters(flow)
 
 
 def _converters(path: str, chosen: Converters) -> dict[str, tuple[str, Role]]:
@@ -206,8 +208,7 @@ def _unknown(where: str, key: str, outer: str, known: Mapping[str, Definition]) 
     )
 
 
-def check_filters(flow: ExpandedFlow) -> Iterator[Problem]:
-    """Every filter lets some record pass."""
+def _check_filters(flow: ExpandedFlow) -> Iterator[Problem]:
     dropping: dict[str, Problem | None] = {}
     for part, settings in each_source(flow.settings):
         in_order = list(settings.transforms.in_order())
@@ -247,8 +248,7 @@ def _drops_everything(where: str, name: str, transform: Transform) -> Problem:
     )
 
 
-def check_predicates(flow: ExpandedFlow) -> Iterator[Problem]:
-    """Every pattern of topics in a predicate matches a topic that the transform sees."""
+def _check_predicates(flow: ExpandedFlow) -> Iterator[Problem]:
     useless: dict[str, Problem | None] = {}
     for part, settings in each_source(flow.settings):
         for place, name, transform in settings.transforms.in_order():
