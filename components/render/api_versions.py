@@ -14,10 +14,8 @@ from kafka_replication.components.render.secrets import OPERATOR_SECRET_PROVIDER
 from kafka_replication.components.topology.clusters import (
     TOKEN_TRUST_KEY,
     Authentication,
-    Cluster,
     ConfigValue,
     CustomAuthentication,
-    KeystoreTrust,
     OAuthAuthentication,
     PlainAuthentication,
     PropertyValue,
@@ -76,18 +74,16 @@ def security_fields(flow: ResolvedFlow, side: Side) -> Manifest:
 
 def trust_fields(flow: ResolvedFlow, side: Side) -> Manifest:
     """Return `tls` for the connection to one of a flow's clusters; {} without TLS."""
-    cluster = flow.cluster(side)
-    return {} if cluster.tls is None else {"tls": {"trustedCertificates": _trusted(flow, side, cluster)}}
-
-
-def _trusted(flow: ResolvedFlow, side: Side, cluster: Cluster) -> list[Manifest]:
-    match cluster.tls.trust if cluster.tls else None:
+    tls = flow.cluster(side).tls
+    if tls is None:
+        return {}
+    trusted: list[Manifest] = []
+    match tls.trust:
         case SecretPattern() as trust:
-            return [{"secretName": trust.secret, "pattern": trust.pattern}]
+            trusted = [{"secretName": trust.secret, "pattern": trust.pattern}]
         case SecretKey() | ConfigValue() as trust:
-            return [_certificate(secret_key(trust, flow.own_secret(side), "ca.crt"))]
-        case KeystoreTrust() | None:
-            return []
+            trusted = [_certificate(secret_key(trust, flow.own_secret(side), "ca.crt"))]
+    return {"tls": {"trustedCertificates": trusted}}
 
 
 def _certificate(reference: SecretKey) -> Manifest:

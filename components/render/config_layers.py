@@ -65,13 +65,7 @@ def layer(name: LayerName, values: Mapping[str, PropertyValue], why: str) -> Lay
 
 def merged(layers: Iterable[Layer]) -> dict[str, EffectiveSetting]:
     """Return every property of the layers with its effective setting; a later layer wins."""
-    settings: dict[str, EffectiveSetting] = {}
-    for layer in layers:
-        settings |= {
-            key: EffectiveSetting(entry.value, key, layer.name.value, entry.why)
-            for key, entry in layer.properties.items()
-        }
-    return settings
+    return {key: layer.setting(key) for layer in layers for key in layer.properties}
 
 
 def values(layers: Iterable[Layer]) -> Config:

@@ -34,7 +34,6 @@ from kafka_replication.components.flows.naming import (
     storage_topic_name,
     validation_secret_name,
 )
-from kafka_replication.components.flows.operators import kafka_version
 from kafka_replication.components.flows.resolved import ResolvedFlow, bootstrap_address, flow_digest
 from kafka_replication.components.flows.selections import (
     all_topics,
@@ -51,7 +50,7 @@ from kafka_replication.components.kafka.transform_chains import Effects, Predica
 from kafka_replication.components.properties.definitions import Owner, definitions
 from kafka_replication.components.render.config_layers import values
 from kafka_replication.components.render.connections import security_protocol
-from kafka_replication.components.render.connector_config import changeable_layers, chooses_heartbeats, marker_header
+from kafka_replication.components.render.connector_config import changeable_layers, marker_header, replicates_heartbeats
 from kafka_replication.components.render.deployments import declared_connectors
 from kafka_replication.components.render.flow_acls import Acl, flow_acls
 from kafka_replication.components.topology.clusters import (
@@ -89,15 +88,12 @@ def topic_sync(flow: ResolvedFlow) -> TopicSyncParameters:
     known = {
         name: definition.default or "" for name, definition in definitions(flow.expanded.kafka, Owner.SOURCE).items()
     }
-    by_connector = [
-        _excluded({**known, **values(changeable_layers(flow.expanded, "source", part))})
-        for part, _ in each_source(flow.settings)
-    ]
-    every = [names for names in by_connector if names is not None]
-    excluded = (
-        None if len(every) < len(by_connector) else tuple(dict.fromkeys(name for names in every for name in names))
-    )
-    return TopicSyncParameters(configs_exclude=excluded, acls=flow.settings.sync_topic_acls)
+    excluded: dict[str, None] | None = {}
+    for part, _ in each_source(flow.settings):
+        names = _excluded({**known, **values(changeable_layers(flow.expanded, "source", part))})
+        excluded = None if excluded is None or names is None else excluded | dict.fromkeys(names)
+    exclude = None if excluded is None else tuple(excluded)
+    return TopicSyncParameters(configs_exclude=exclude, acls=flow.settings.sync_topic_acls)
 
 
 def _excluded(config: Mapping[str, PropertyValue]) -> tuple[str, ...] | None:
@@ -206,19 +202,14 @@ def _works(role: ConnectorRole, flow: Flow) -> bool:
 
 def _heartbeats(flow: ResolvedFlow) -> HeartbeatParameters:
     return HeartbeatParameters(
-        enabled=flow.settings.connectors.heartbeat.emits(EMIT_HEARTBEATS) and _heartbeats_arrive(flow),
+        # Heartbeats on the source arrive only if this flow replicates them.
+        enabled=flow.settings.connectors.heartbeat.emits(EMIT_HEARTBEATS)
+        and (flow.heartbeats_on == "target" or replicates_heartbeats(flow.expanded)),
         interval_seconds=flow.settings.intervals.emit_heartbeats_seconds,
         produced_to=flow.heartbeats_on,
         source_topic=HEARTBEATS_TOPIC,
         target_topic=heartbeats_on_target(flow),
     )
-
-
-def _heartbeats_arrive(flow: ResolvedFlow) -> bool:
-    """Return whether heartbeats of the flow's connector reach the target: produced there, or replicated by the flow."""
-    settings = flow.settings
-    chosen = chooses_heartbeats(kafka_version(settings.connect, flow.strimzi))
-    return flow.heartbeats_on == "target" or settings.replicate_heartbeats or not chosen
 
 
 def _checkpoints(flow: Flow) -> CheckpointParameters:

@@ -57,6 +57,7 @@ def _objects(
     }
     body = manifest(operator.api_version, "KafkaUser", name, declared.namespace, _USERS, spec=spec)
     body["metadata"]["labels"][CLUSTER_LABEL] = declared.cluster
+    # Without the Secret of its password the operator reports a user as NotReady.
     user = PlannedObject(ObjectRole.KAFKA_USER, body, after=(ObjectRole.KAFKA_USER_PASSWORD,), part=alias)
     password = _configured_password(cluster)
     if password is None:

@@ -1,7 +1,8 @@
 """Declared replications -> registered resources, with hooks that refuse changes which take two deployments."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.metadata import version
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
@@ -57,7 +58,7 @@ def _support(value: Any) -> Iterator[str]:
             yield from _support(inner)
 
 
-def one_step_hooks(name: str, flow: ResolvedFlow, planned: PlannedObject) -> pulumi.ResourceHookBinding | None:
+def one_step_hooks(flow: ResolvedFlow, name: str, planned: PlannedObject) -> pulumi.ResourceHookBinding | None:
     """Return the hooks of the resource `name`, if some deployed workers cannot become these in one step."""
     switches = planned.kind in REQUIRED and flow.strimzi.written_as is StrimziApi.V1
     exactly_once = flow.expanded.where("exactlyOnce") if enables(planned) else None
@@ -222,20 +223,33 @@ def register_objects(
     """Register every object of the deployments under `parent`, and return each flow's outputs by its name."""
     outputs: dict[str, FlowOutputs] = {}
     for deployment in planned_deployments:
-        registered: dict[str, pulumi.Resource] = {}
-        earlier = needed_keys(deployment.objects)
-        for planned in deployment.objects:
-            # The engine cannot see the order, since objects refer to each other by plain names, not by outputs.
-            name = f"{deployment.name}-{planned.key}"
-            hooks = one_step_hooks(name, deployment.flows[0], planned)
-            after = [registered[key] for key in earlier[planned.key]]
-            options = pulumi.ResourceOptions(parent=parent, depends_on=after, hooks=hooks)
-            registered[planned.key] = register_object(name, planned, secrets, options)
+        hooks = partial(one_step_hooks, deployment.flows[0])
+        register_in_order(deployment.name, deployment.objects, secrets, parent, hooks=hooks)
         outputs |= {flow.name: flow_outputs(flow) for flow in deployment.flows}
     return outputs
 
 
-def register_object(
+def register_in_order(
+    prefix: str,
+    objects: Iterable[PlannedObject],
+    secrets: Mapping[str, pulumi.Input[str]],
+    parent: pulumi.Resource,
+    after: Iterable[pulumi.Resource] = (),
+    hooks: Callable[[str, PlannedObject], pulumi.ResourceHookBinding | None] = lambda _, __: None,
+) -> None:
+    """Register objects under `parent`, each after those that it needs and after all of `after`; `prefix` begins their
+    Pulumi names. The engine cannot see the order, since objects refer to each other by plain names, not by outputs.
+    """
+    objects = tuple(objects)
+    registered: dict[str, pulumi.Resource] = {}
+    earlier = needed_keys(objects)
+    for planned in objects:
+        name, needed = f"{prefix}-{planned.key}", [*(registered[key] for key in earlier[planned.key]), *after]
+        options = pulumi.ResourceOptions(parent=parent, depends_on=needed, hooks=hooks(name, planned))
+        registered[planned.key] = _register_object(name, planned, secrets, options)
+
+
+def _register_object(
     name: str, planned: PlannedObject, secrets: Mapping[str, pulumi.Input[str]], options: pulumi.ResourceOptions
 ) -> pulumi.Resource:
     """Register one object under a Pulumi name; `secrets` holds the values of Secrets.

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 import pulumi
@@ -12,9 +14,9 @@ from kafka_replication.components.contract.spark_conf import NO_SETTINGS, SparkS
 from kafka_replication.components.flows.resolved import ResolvedFlow, missing_config
 from kafka_replication.components.render.kafka_users import kafka_user_objects
 from kafka_replication.components.render.monitoring import monitoring_objects
-from kafka_replication.components.render.planned_objects import ObjectRole, PlannedObject, needed_keys
+from kafka_replication.components.render.planned_objects import ObjectRole, PlannedObject
 from kafka_replication.components.render.validation_jobs import RUNS_ONCE, validation_objects
-from kafka_replication.components.resources.registration import known_output, register_object, unknown_keys
+from kafka_replication.components.resources.registration import known_output, register_in_order, unknown_keys
 from kafka_replication.components.resources.replications import (
     BidirectionalPrefixlessPair,
     BidirectionalPrefixlessPairArgs,
@@ -46,10 +48,9 @@ class Monitoring(pulumi.ComponentResource):
     def __init__(self, name: str, args: MonitoringArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         raise_errors(check_topology(args.topology))
         super().__init__("replication:kafka:Monitoring", name, None, opts)
-        names: list[str] = []
-        for planned in monitoring_objects(args.topology, args.stack, args.region):
-            register_object(f"{name}-{planned.key}", planned, {}, pulumi.ResourceOptions(parent=self))
-            names.append(planned.name)
+        objects = monitoring_objects(args.topology, args.stack, args.region)
+        register_in_order(name, objects, {}, self)
+        names = [planned.name for planned in objects]
         self.outputs = known_output(names)
         self.register_outputs({"objects": names})
 
@@ -78,17 +79,9 @@ class KafkaUsers(pulumi.ComponentResource):
         if missing:
             raise ReplicationError(missing_config("clusters", key, secret=True) for key in missing)
         super().__init__("replication:kafka:Users", name, None, opts)
-        passwords: dict[str, pulumi.Resource] = {}
-        users: dict[str, str] = {}
-        for planned in objects:
-            # Without the Secret of its password the operator reports a user as NotReady.
-            earlier = [passwords[planned.part]] if planned.part in passwords else []
-            options = pulumi.ResourceOptions(parent=self, depends_on=earlier)
-            resource = register_object(f"{name}-{planned.key}", planned, args.secrets, options)
-            if planned.role is ObjectRole.KAFKA_USER_PASSWORD:
-                passwords[planned.part] = resource
-            else:
-                users[planned.part] = planned.name
+        for _, own in groupby(objects, key=attrgetter("part")):
+            register_in_order(name, own, args.secrets, self)
+        users = {planned.part: planned.name for planned in objects if planned.role is ObjectRole.KAFKA_USER}
         self.outputs = known_output(users)
         self.register_outputs({"users": users})
 
@@ -122,20 +115,10 @@ class ValidationJobs(pulumi.ComponentResource):
             if (replication := args.after.get(flow.expanded.replication)) is not None:
                 beside.setdefault(flow.namespace, {})[flow.expanded.replication] = replication
         namespaces = {flow.name: flow.namespace for flow in args.flows}
-        jobs: dict[str, str] = {}
-        for name_of_flow in dict.fromkeys(member.part for member in planned):
-            own = [member for member in planned if member.part == name_of_flow]
-            registered: dict[str, pulumi.Resource] = {}
-            earlier, replications = needed_keys(own), beside.get(namespaces[name_of_flow], {})
-            for member in own:
-                after = [registered[key] for key in earlier[member.key]]
-                after += replications.values()
-                options = pulumi.ResourceOptions(parent=self, depends_on=after)
-                shown = member
-                if member.kind in RUNS_ONCE:
-                    jobs[name_of_flow] = member.name
-                    shown = member.annotated(_NO_WAITING)
-                registered[member.key] = register_object(f"{name}-{member.key}", shown, {}, options)
+        jobs = {member.part: member.name for member in planned if member.kind in RUNS_ONCE}
+        for name_of_flow, members in groupby(planned, key=attrgetter("part")):
+            own = (member.annotated(_NO_WAITING) if member.kind in RUNS_ONCE else member for member in members)
+            register_in_order(name, own, {}, self, after=beside.get(namespaces[name_of_flow], {}).values())
         self.outputs = known_output(jobs)
         self.register_outputs({"jobs": jobs})
 
@@ -151,14 +134,10 @@ class Exporter(pulumi.ComponentResource):
         opts: pulumi.ResourceOptions,
     ) -> None:
         super().__init__("replication:kafka:Exporter", name, None, opts)
-        earlier, registered = needed_keys(objects), dict[str, pulumi.Resource]()
-        for planned in objects:
-            # Replications create the namespaces of the Roles.
-            needed = [*(registered[key] for key in earlier[planned.key]), *after]
-            options = pulumi.ResourceOptions(parent=self, depends_on=needed)
-            awaited = planned.role in {ObjectRole.EXPORTER, ObjectRole.EXPORTER_SERVICE}
-            shown = planned.annotated(_NO_WAITING) if awaited else planned
-            registered[planned.key] = register_object(f"{name}-{planned.key}", shown, {}, options)
+        awaited = (ObjectRole.EXPORTER, ObjectRole.EXPORTER_SERVICE)
+        shown = (planned.annotated(_NO_WAITING) if planned.role in awaited else planned for planned in objects)
+        # Replications create the namespaces of the Roles.
+        register_in_order(name, shown, {}, self, after=after)
         self.register_outputs({})
 
 

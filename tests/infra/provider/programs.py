@@ -107,7 +107,7 @@ def a_connect_program(
             spec={"replicas": 0, "bootstrapServers": "127.0.0.1:1", **group},
             opts=pulumi.ResourceOptions(
                 aliases=[pulumi.Alias(type_=each) for each in types],
-                hooks=one_step_hooks("connect", a_resolved_flow(), planned) if guarded else None,
+                hooks=one_step_hooks(a_resolved_flow(), "connect", planned) if guarded else None,
             ),
         )
 
