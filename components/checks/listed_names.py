@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from kafka_replication.components.checks.names import topic_too_long
 from kafka_replication.components.contract.problems import Problem, warning
-from kafka_replication.components.contract.wording import named
+from kafka_replication.components.contract.wording import agreeing, named
 from kafka_replication.components.flows.expansion import ExpandedFlow
 from kafka_replication.components.flows.naming import replication_policy
 from kafka_replication.components.flows.selections import excluded_groups, excluded_topics, topic_lists, topic_selection
@@ -67,16 +67,15 @@ def uncovered_topics(flows: Sequence[ExpandedFlow], names: ClusterNames) -> tupl
     """Topics that no flow of one source replicates, without those that MirrorMaker never replicates."""
     replicable: set[str] = set()
     for flow in flows:
-        never = (*_internal(flow), f"(.*)?{HEARTBEATS_TOPIC}")
         by_default = excluded_topics(flow.settings.model_copy(update={"topics_exclude": ()}), flow.kafka)
-        replicable.update(Selection((".*",), (*never, *by_default)).of(names.topics))
+        replicable.update(Selection((".*",), (*_never_selected(flow), *by_default)).of(names.topics))
     selections = [topic_selection(flow.settings, flow.kafka) for flow in flows]
     return tuple(sorted(topic for topic in replicable if not any(topic in selection for selection in selections)))
 
 
-def _internal(flow: ExpandedFlow) -> tuple[str, ...]:
+def _never_selected(flow: ExpandedFlow) -> tuple[str, ...]:
     separator = flow.settings.separator
-    return (*internal_topics(separator), *internal_by_ending(flow.kafka, separator))
+    return *internal_topics(separator), *internal_by_ending(flow.kafka, separator), f"(.*)?{HEARTBEATS_TOPIC}"
 
 
 def check_listed_names(flows: Sequence[ExpandedFlow], names: Mapping[str, ClusterNames]) -> Iterator[Problem]:
@@ -147,7 +146,7 @@ def _check_cycle(flow: ExpandedFlow, selected: Selected, known: ClusterNames) ->
     """Topics that an entry matches, but whose names say that they came from the target."""
     policy = replication_policy(flow.settings)
     matched = Selection((selected.entry,), excluded_topics(flow.settings, flow.kafka)).of(known.topics)
-    cycles = Selection((policy.came_from_target,), (*_internal(flow), f"(.*)?{HEARTBEATS_TOPIC}")).of(matched)
+    cycles = Selection((policy.came_from_target,), _never_selected(flow)).of(matched)
     if cycles and not is_for_everything(selected.entry):
         yield warning(
             selected.where,
@@ -167,23 +166,16 @@ def _check_missed(flow: ExpandedFlow, selected: Selected, uncovered: Sequence[st
     others = Selection((".*",), (*excluded, selected.entry)).of(uncovered)
     alike = [name for name in others if stems and name.lower().startswith(stems)]
     if alike:
+        them = agreeing(len(alike), "[it|them]")
         yield warning(
             selected.where,
             "names-not-covered",
-            f"`{selected.entry}` does not match {_some(alike)}, and no flow replicates {_them(alike)}",
-            f"{_their_names_begin(alike)} like the names that the pattern matches, so the pattern may have been meant "
-            f"for {_them(alike)} too.",
+            f"`{selected.entry}` does not match {_some(alike)}, and no flow replicates {them}",
+            agreeing(len(alike), "[Its name begins|Their names begin]")
+            + f" like the names that the pattern matches, so the pattern may have been meant for {them} too.",
             "widen the pattern, or list the names in `topicsExclude`.",
         )
 
 
 def _some(names: Sequence[str]) -> str:
     return named([f"`{name}`" for name in names], _SHOWN)
-
-
-def _them(names: Sequence[str]) -> str:
-    return "it" if len(names) == 1 else "them"
-
-
-def _their_names_begin(names: Sequence[str]) -> str:
-    return "Its name begins" if len(names) == 1 else "Their names begin"

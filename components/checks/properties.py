@@ -209,9 +209,9 @@ class _Place:
     kafka: str
     offset_syncs: Side | str
     exactly_once: bool
-    stops: bool
-    is_one_source: bool
-    of_pair: bool
+    stops: bool = False
+    is_one_source: bool = False
+    of_pair: bool = False
 
     def here(self, remedy: str) -> str:
         """Return the remedy as it reads in this place."""
@@ -270,9 +270,7 @@ def refused_properties(
     owner: Owner, config: Properties, kafka: str, *, offset_syncs: Side | str = "source", exactly_once: bool = False
 ) -> dict[str, Problem]:
     """Return the properties that a check of this configuration refuses, each with the first reason."""
-    place = _Place(
-        "", owner, config, kafka, offset_syncs, exactly_once, stops=False, is_one_source=False, of_pair=False
-    )
+    place = _Place("", owner, config, kafka, offset_syncs, exactly_once)
     check = _check_worker if owner is Owner.WORKER else _check_connector
     found = ((key, problem) for key, value in config.items() for problem in check(place, key, value))
     return {key: problem for key, problem in reversed([*found]) if problem.severity is Severity.ERROR}

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from kafka_replication.components.contract.problems import Problem, warning
 from kafka_replication.components.flows.expansion import ExpandedFlow
+from kafka_replication.components.flows.selections import source_parts
 from kafka_replication.components.kafka.throughput import (
     IN_FLIGHT,
     LARGE_WINDOW,
@@ -42,16 +43,16 @@ class _Way:
 
 def check_tuning(flow: ExpandedFlow) -> Iterator[Problem]:
     """The clients of each source connector carry the declared rate, and its producer keeps records and their order."""
-    for part in list(flow.settings.connectors.sources) or [""]:
+    for part in source_parts(flow.settings):
         consumes, produces = _client_settings(flow, part)
         yield from _check_ceilings(flow, part, consumes, produces)
         yield from _check_order(flow, part, produces)
         yield from _check_delivery(flow, part, produces)
 
 
-def client_numbers(flow: ExpandedFlow, part: str = "") -> tuple[Numbers, Numbers]:
-    """Return the properties of the consumer and the producer of a source connector that are whole numbers."""
-    consumes, produces = _client_settings(flow, part)
+def client_numbers(flow: ExpandedFlow) -> tuple[Numbers, Numbers]:
+    """Return the properties of the consumer and the producer of the source connector that are whole numbers."""
+    consumes, produces = _client_settings(flow, "")
     return _numbers(consumes), _numbers(produces)
 
 

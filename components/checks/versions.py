@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from kafka_replication.components.checks.heartbeats import resolved_without_addresses
 from kafka_replication.components.checks.property_values import check_reference
 from kafka_replication.components.contract.problems import Problem, warning
 from kafka_replication.components.flows.expansion import ExpandedFlow, FlowShape
@@ -81,10 +82,9 @@ def check_versions(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem]:
         for key, value in config.items():
             if key.endswith("partitioner.class"):
                 yield from _check_in_image(operator, flow, flow.where(f"{where}.{key}"), str(value))
-    source, target = (topology.clusters.get(alias) for alias in (flow.settings.source, flow.settings.target))
-    if source is None or target is None:
+    resolved = resolved_without_addresses(topology, flow)
+    if resolved is None:
         return
-    resolved = ResolvedFlow(flow, source, target, operator)
     sides: tuple[Side, Side] = ("source", "target")
     for side in sides:
         yield from _check_custom(resolved, side)

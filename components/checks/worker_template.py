@@ -104,18 +104,12 @@ def _mistakes(schema: Any, value: Any, where: str) -> Iterator[Problem]:
     if value is None:
         return
     kind, below = _kind(schema)
-    if kind == "pattern" and isinstance(value, str):
-        if not re.search(below, value):
-            yield Problem(
-                where,
-                "not-accepted",
-                f"the value is {value!r}",
-                f"Accepted: text like {below}.",
-                "write it in that form.",
-            )
-    elif kind == "enum" and isinstance(value, str):
-        if value not in below:
-            yield _not_accepted(where, value, f"Accepted: {', '.join(below)}.", below[0])
+    if kind in ("pattern", "enum") and isinstance(value, str):
+        accepted, remedy = f"text like {below}", "write it in that form."
+        if kind == "enum":
+            accepted, remedy = ", ".join(below), f"write one of these, such as `{below[0]}`."
+        if not (re.search(below, value) if kind == "pattern" else value in below):
+            yield Problem(where, "not-accepted", f"the value is {value!r}", f"Accepted: {accepted}.", remedy)
     elif kind in ("keys", "map") and isinstance(value, Mapping):
         for key, inner in value.items():
             if kind == "map" or key in below:
@@ -149,10 +143,6 @@ def _unknown_field(where: str, key: str, known: Mapping[str, Any]) -> Problem:
     near = nearest(key, known)
     remedy = f"did you mean `{near}`?" if near else f"remove it; accepted keys: {', '.join(sorted(known))}."
     return Problem(where, "unknown-key", f"`{key}` is not a key here", _DROPPED, remedy)
-
-
-def _not_accepted(where: str, value: object, why: str, example: str) -> Problem:
-    return Problem(where, "not-accepted", f"the value is {value!r}", why, f"write one of these, such as `{example}`.")
 
 
 def _given(value: object) -> str:
