@@ -19,11 +19,11 @@ from kafka_replication.components.flows.naming import (
     storage_topic_name,
 )
 from kafka_replication.components.flows.operators import CLUSTER_LABEL, USES_CONNECTOR_RESOURCES, strimzi
-from kafka_replication.components.flows.selections import all_topics, source_parts
-from kafka_replication.components.kafka.connectors import ConnectorRole
+from kafka_replication.components.flows.selections import all_topics
 from kafka_replication.components.kafka.replication_policy import is_readable
 from kafka_replication.components.kafka.topic_names import LONGEST_NAME, has_topic_characters_only, is_name
 from kafka_replication.components.properties.definitions import nearest
+from kafka_replication.components.render.kafka_connectors import connector_roles
 from kafka_replication.components.render.planned_objects import MANAGED_BY, PART_OF
 from kafka_replication.components.topology.clusters import LABEL, LABEL_LENGTH, SUBDOMAIN, SUBDOMAIN_LENGTH
 from kafka_replication.components.topology.connectors import Connector
@@ -285,18 +285,11 @@ def _check_connectors(topology: Topology, flows: Iterable[ExpandedFlow]) -> Iter
 
 def _connectors(topology: Topology, flow: ExpandedFlow) -> Iterator[_Given]:
     """Yield the KafkaConnectors of a flow; the operator creates and names the connectors of a KafkaMirrorMaker2."""
-    connectors = flow.settings.connectors
-    mirror = flow.shape is FlowShape.MIRROR_MAKER2
-    for part in () if mirror else source_parts(flow.settings):
-        key = f"connectors.sources.{part}" if part else "connectors.source"
-        yield _Given(connector_name(flow.name, flow.settings, "source", part), flow, key)
-    roles: list[ConnectorRole] = []
-    if connectors.checkpoint.enabled and not mirror:
-        roles.append("checkpoint")
-    if connectors.heartbeat.enabled and not (mirror and strimzi(topology.strimzi).api.has_heartbeat_mirrors):
-        roles.append("heartbeat")
-    for role in roles:
-        yield _Given(connector_name(flow.name, flow.settings, role), flow, f"connectors.{role}")
+    heartbeats_only = flow.shape is FlowShape.MIRROR_MAKER2
+    for role, part in connector_roles(flow.settings):
+        if not heartbeats_only or (role == "heartbeat" and not strimzi(topology.strimzi).api.has_heartbeat_mirrors):
+            key = f"connectors.sources.{part}" if part else f"connectors.{role}"
+            yield _Given(connector_name(flow.name, flow.settings, role, part), flow, key)
 
 
 def _region(topology: Topology, flow: ExpandedFlow) -> str:
@@ -364,30 +357,28 @@ _MODES, _LEVELS = ("enforce", "audit", "warn"), ("privileged", "baseline", "rest
 def check_labels(where: str, given: Mapping[str, str]) -> Iterator[Problem]:
     """Kubernetes accepts these labels, or the keys of these annotations."""
     for key, value in given.items():
-        domain, _, name = key.rpartition("/")
-        is_value_free = where.lower().endswith("annotations")
-        wrong: tuple[str, str, str] | None
-        if len(name) > LABEL_LENGTH or len(domain) > SUBDOMAIN_LENGTH or not re.fullmatch(f"({SUBDOMAIN})?", domain):
-            why = f"Kubernetes accepts at most {LABEL_LENGTH} characters, after an optional DNS name and a slash."
-            wrong = f"the key `{key}` is not valid", why, "correct it."
-        elif not is_value_free and (len(value) > LABEL_LENGTH or not re.fullmatch(_LABEL_VALUE, value)):
-            why = (
-                f"Kubernetes accepts at most {LABEL_LENGTH} letters, digits, `-`, `_` and `.`, which begin and end "
-                "with a letter or a digit."
-            )
-            wrong = (
-                f"the value `{value}` of a label is not valid",
-                why,
-                "shorten or correct it, or make it an annotation, whose value is free.",
-            )
-        elif domain != _POD_SECURITY or is_value_free or (wrong := _pod_security(name, value)) is None:
-            continue
-        what, why, remedy = wrong
-        yield Problem(f"{where}.{key}", "bad-label", what, why, remedy)
+        if wrong := _bad_label(key, None if where.lower().endswith("annotations") else value):
+            what, why, remedy = wrong
+            yield Problem(f"{where}.{key}", "bad-label", what, why, remedy)
+
+
+def _bad_label(key: str, value: str | None) -> tuple[str, str, str] | None:
+    """Return what is wrong with a label, why, and the remedy; the value of an annotation is free, and None here."""
+    domain, _, name = key.rpartition("/")
+    if len(name) > LABEL_LENGTH or len(domain) > SUBDOMAIN_LENGTH or not re.fullmatch(f"({SUBDOMAIN})?", domain):
+        why = f"Kubernetes accepts at most {LABEL_LENGTH} characters, after an optional DNS name and a slash."
+        return f"the key `{key}` is not valid", why, "correct it."
+    if value is None:
+        return None
+    if len(value) > LABEL_LENGTH or not re.fullmatch(_LABEL_VALUE, value):
+        accepted = f"at most {LABEL_LENGTH} letters, digits, `-`, `_` and `.`"
+        why = f"Kubernetes accepts {accepted}, which begin and end with a letter or a digit."
+        remedy = "shorten or correct it, or make it an annotation, whose value is free."
+        return f"the value `{value}` of a label is not valid", why, remedy
+    return _pod_security(name, value) if domain == _POD_SECURITY else None
 
 
 def _pod_security(name: str, value: str) -> tuple[str, str, str] | None:
-    """Return what is wrong with a label of Pod Security, why, and the remedy."""
     if name in _MODES and value not in _LEVELS:
         level, why = nearest(value, _LEVELS), f"Kubernetes would refuse the namespace: levels are {', '.join(_LEVELS)}."
         return f"Pod Security has no level `{value}`", why, f"did you mean `{level}`?" if level else "set one of these."

@@ -26,6 +26,7 @@ from kafka_replication.components.render.config_layers import EffectiveSetting, 
 from kafka_replication.components.render.connector_config import changeable_layers
 from kafka_replication.components.topology.model import Preset
 
+_Settings = Mapping[str, EffectiveSetting]
 _DELIVERY = "delivery.timeout.ms"
 #: Limit for idempotent producers. Source: ProducerConfig.
 _MOST_IN_FLIGHT = 5
@@ -56,9 +57,7 @@ def client_numbers(flow: ExpandedFlow) -> tuple[Numbers, Numbers]:
     return _numbers(consumes), _numbers(produces)
 
 
-def _client_settings(
-    flow: ExpandedFlow, part: str
-) -> tuple[Mapping[str, EffectiveSetting], Mapping[str, EffectiveSetting]]:
+def _client_settings(flow: ExpandedFlow, part: str) -> tuple[_Settings, _Settings]:
     connector = merged(changeable_layers(flow, "source", part))
     worker = merged([layer(LayerName.WORKER, flow.settings.connect.config, flow.where("connect.config"))])
     producer = next(client for client in flow_clients(flow.settings, "source") if client.name == DATA_PRODUCER.name)
@@ -69,13 +68,11 @@ def _client_settings(
     return consumes, produces
 
 
-def _numbers(settings: Mapping[str, EffectiveSetting]) -> Numbers:
+def _numbers(settings: _Settings) -> Numbers:
     return {name: _number(settings, name) for name in settings}
 
 
-def _check_ceilings(
-    flow: ExpandedFlow, part: str, consumes: Mapping[str, EffectiveSetting], produces: Mapping[str, EffectiveSetting]
-) -> Iterator[Problem]:
+def _check_ceilings(flow: ExpandedFlow, part: str, consumes: _Settings, produces: _Settings) -> Iterator[Problem]:
     tuning = flow.settings.tuning
     if tuning.round_trip_milliseconds is None or tuning.bytes_per_second_per_partition is None:
         return
@@ -159,7 +156,7 @@ def _raise(way: _Way, limit: Limit, needed: int) -> str:
     )
 
 
-def _check_order(flow: ExpandedFlow, part: str, produces: Mapping[str, EffectiveSetting]) -> Iterator[Problem]:
+def _check_order(flow: ExpandedFlow, part: str, produces: _Settings) -> Iterator[Problem]:
     in_flight = _number(produces, IN_FLIGHT) or 1
     where = flow.where(f"connectors.sources.{part}.config" if part else "connectors.source.config")
     idempotent = str(produces["enable.idempotence"].value).lower() == "true"
@@ -192,7 +189,7 @@ def _check_order(flow: ExpandedFlow, part: str, produces: Mapping[str, Effective
         )
 
 
-def _check_delivery(flow: ExpandedFlow, part: str, produces: Mapping[str, EffectiveSetting]) -> Iterator[Problem]:
+def _check_delivery(flow: ExpandedFlow, part: str, produces: _Settings) -> Iterator[Problem]:
     """Source: KafkaProducer.configureDeliveryTimeout; Connect always sets the timeout."""
     delivery, linger, request = (_number(produces, name) for name in (_DELIVERY, "linger.ms", "request.timeout.ms"))
     if delivery is None or linger is None or request is None or delivery >= linger + request:
@@ -211,7 +208,7 @@ def _connector(part: str) -> str:
     return f"the source connector `{part}`" if part else "the source connector"
 
 
-def _number(settings: Mapping[str, EffectiveSetting], name: str) -> int | None:
+def _number(settings: _Settings, name: str) -> int | None:
     """Return a property as a whole number; None for a placeholder, whose value is not known here."""
     try:
         return int(str(settings[name].value))

@@ -137,20 +137,14 @@ def definitions(kafka_version: str, owner: Owner) -> Mapping[str, Definition]:
     return _definitions(minor_version(kafka_version), owner)
 
 
-def transform_definitions(kafka_version: str) -> Mapping[str, Mapping[str, Definition]]:
-    """Return the properties of Kafka's transforms and predicates, by class. Raises ValueError as
-    `minor_version` does.
-    """
-    return _transform_definitions(data_version(kafka_version))
-
-
 @functools.cache
-def _transform_definitions(version: str) -> Mapping[str, Mapping[str, Definition]]:
+def transform_definitions(kafka_version: str) -> Mapping[str, Mapping[str, Definition]]:
+    """Return the properties of Kafka's transforms and predicates, by class; raises ValueError for other texts."""
     by_class = {
         section.removeprefix(_TRANSFORM): {
             name: _definition(name, entry, Origin.CONNECT) for name, entry in properties.items()
         }
-        for section, properties in _read(version).items()
+        for section, properties in _read(data_version(kafka_version)).items()
         if section.startswith(_TRANSFORM)
     }
     return MappingProxyType(by_class)

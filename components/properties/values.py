@@ -61,16 +61,10 @@ def _integer_problem(definition: Definition, text: str) -> str | None:
     # Mention the type's own bounds if the value breaks them, or if the property has a minimum and the bounds are small.
     bounded = definition.at_least is not None and definition.type is not PropertyType.LONG
     if bounded or (is_integer and not fits_type):
-        definition = _within(definition, -half, half - 1)
+        least, most = definition.at_least, definition.at_most
+        bounds = {"at_least": -half if least is None else least, "at_most": half - 1 if most is None else most}
+        definition = replace(definition, **bounds)
     return f"must be {_number_words(definition, 'an integer')}"
-
-
-def _within(definition: Definition, least: int, most: int) -> Definition:
-    """Return the definition with the bounds of its type wherever it sets none itself."""
-    at_least, at_most = definition.at_least, definition.at_most
-    return replace(
-        definition, at_least=least if at_least is None else at_least, at_most=most if at_most is None else at_most
-    )
 
 
 def _in_range(definition: Definition, number: float) -> bool:

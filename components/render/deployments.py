@@ -99,7 +99,7 @@ def declared_connectors(flow: ResolvedFlow) -> Iterator[ConnectorParameters]:
         yield ConnectorParameters(
             role=role, connector=name, api_version=api, kind="KafkaMirrorMaker2", object_name=flow.connect_name
         )
-    for role, part in connector_roles(flow):
+    for role, part in connector_roles(flow.settings):
         if not mirror or (role == "heartbeat" and sends_heartbeats_apart(flow)):
             name = connector_name(flow.name, flow.settings, role, part)
             yield ConnectorParameters(

@@ -32,6 +32,7 @@ from kafka_replication.components.render.planned_objects import (
     PlannedObject,
     access_manifests,
     manifest,
+    rule,
 )
 from kafka_replication.components.render.validation_jobs import VALIDATION_KINDS
 from kafka_replication.components.topology.in_cluster import Exporter, InCluster
@@ -77,7 +78,7 @@ def exporter_objects(
     objects of the stack, with which it compares the cluster.
     """
     exporter = asked.exporter
-    namespace = _namespace(exporter, monitoring)
+    namespace = (exporter and exporter.namespace) or (monitoring and monitoring.namespace)
     if exporter is None or namespace is None or not flows:
         return ()
     name = exporter_name(stack)
@@ -118,11 +119,6 @@ def exporter_objects(
     run = PlannedObject(ObjectRole.EXPORTER, made("apps/v1", "Deployment", spec=deployment), after=needed)
     manifests = [planned.manifest for planned in (*others, *before, run)]
     return (*before, *_access(name, namespace, flows, manifests, keeps=exporter.keep), run)
-
-
-def _namespace(exporter: Exporter | None, monitoring: MonitoringSettings | None) -> str | None:
-    """Return where the exporter runs; None if nothing says so."""
-    return (exporter and exporter.namespace) or (monitoring and monitoring.namespace) or None
 
 
 def _container(stack: str, image: str, exporter: Exporter) -> Manifest:
@@ -192,9 +188,9 @@ def _access(
     for place in sorted({body["metadata"].get("namespace", namespace) for body in manifests}):
         rules = list(_rules(listed))
         if place in created:
-            rules.append(_gets("namespaces", [place]))
+            rules.append(rule("", "namespaces", [place], "get"))
         if place in secrets:
-            rules.append(_gets("secrets", sorted(secrets[place])))
+            rules.append(rule("", "secrets", sorted(secrets[place]), "get"))
         role, binding = access_manifests(name, place, name, rules, name, namespace)
         yield PlannedObject(ObjectRole.POD_ROLE, role, part=place)
         after = (ObjectRole.POD_ROLE, ObjectRole.POD_ACCOUNT)
@@ -207,7 +203,3 @@ def _rules(listed: Mapping[str, str]) -> Iterator[Manifest]:
         groups.setdefault(version.rpartition("/")[0], []).append(f"{kind.lower()}s")
     for group, plurals in groups.items():
         yield {"apiGroups": [group], "resources": sorted(plurals), "verbs": ["get", "list"]}
-
-
-def _gets(resource: str, names: list[str]) -> Manifest:
-    return {"apiGroups": [""], "resources": [resource], "resourceNames": names, "verbs": ["get"]}

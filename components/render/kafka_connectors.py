@@ -10,7 +10,7 @@ from typing import Any
 from kafka_replication.components.flows.naming import config_map_name, connector_name, policy_class
 from kafka_replication.components.flows.operators import CLUSTER_LABEL
 from kafka_replication.components.flows.resolved import ResolvedFlow
-from kafka_replication.components.flows.selections import each_once, excluded_topics, source_settings
+from kafka_replication.components.flows.selections import each_once, excluded_topics, source_parts, source_settings
 from kafka_replication.components.kafka.connectors import CONNECTOR_CLASSES, ROLE_OF_CLASS, ConnectorRole
 from kafka_replication.components.kafka.replication_policy import SIDES, Side
 from kafka_replication.components.render.config_layers import Config, values
@@ -26,6 +26,7 @@ from kafka_replication.components.render.planned_objects import (
 )
 from kafka_replication.components.render.secrets import CONFIG_MAP_PROVIDER
 from kafka_replication.components.topology.connectors import Connector
+from kafka_replication.components.topology.model import Flow
 
 
 def placeholders_of(config_map: PlannedObject) -> dict[str, str]:
@@ -93,15 +94,14 @@ def _config_map(
 
 def connector_objects(flow: ResolvedFlow) -> list[PlannedObject]:
     """Return a flow's KafkaConnectors: one source (or one for each of `sources`), and the others unless disabled."""
-    return [connector_object(flow, role, part) for role, part in connector_roles(flow)]
+    return [connector_object(flow, role, part) for role, part in connector_roles(flow.settings)]
 
 
-def connector_roles(flow: ResolvedFlow) -> tuple[tuple[ConnectorRole, str], ...]:
-    """Return the role of each KafkaConnector of a flow, with the part of a source connector if there are several."""
-    connectors = flow.settings.connectors
+def connector_roles(flow: Flow) -> tuple[tuple[ConnectorRole, str], ...]:
+    """Return the role of each connector of a flow, with the part of a source connector if there are several."""
     others: tuple[ConnectorRole, ...] = ("checkpoint", "heartbeat")
-    sources: list[tuple[ConnectorRole, str]] = [("source", part) for part in connectors.sources or ("",)]
-    return (*sources, *((role, "") for role in others if getattr(connectors, role).enabled))
+    sources: list[tuple[ConnectorRole, str]] = [("source", part) for part in source_parts(flow)]
+    return (*sources, *((role, "") for role in others if getattr(flow.connectors, role).enabled))
 
 
 def connector_fields(connector: Connector) -> Manifest:

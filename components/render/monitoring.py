@@ -108,7 +108,7 @@ def _legacy_names(flows: Sequence[ResolvedFlow]) -> Iterator[Relabeling]:
 def _configs(flow: ResolvedFlow) -> Iterator[tuple[str, Config]]:
     """Yield the name in Connect of each connector that reports metrics, and what the user configures for it."""
     mirror = flow.expanded.shape is FlowShape.MIRROR_MAKER2
-    for role, part in connector_roles(flow):
+    for role, part in connector_roles(flow.settings):
         if role != "heartbeat":
             named = mirror_connector_name(flow.settings, CONNECTOR_CLASSES[role])
             own = named if mirror else connector_name(flow.name, flow.settings, role, part)

@@ -13,6 +13,7 @@ from kafka_replication.components.render.planned_objects import (
     access_manifests,
     flow_object,
     manifest,
+    rule,
 )
 from kafka_replication.components.render.secrets import names_here, user_references
 from kafka_replication.components.topology.workers import Quantity
@@ -57,12 +58,8 @@ def read_access_objects(
     flow: ResolvedFlow, account: str, config_maps: Sequence[str], secrets: Iterable[str]
 ) -> list[PlannedObject]:
     """Return a Role with `get` on these objects of a flow's namespace, bound to a service account there."""
-    names = {"configmaps": list(config_maps), "secrets": sorted(set(secrets))}
-    rules = [
-        {"apiGroups": [""], "resources": [resource], "resourceNames": read, "verbs": ["get"]}
-        for resource, read in names.items()
-        if read
-    ]
+    names = {"configmaps": config_maps, "secrets": sorted(set(secrets))}
+    rules = [rule("", resource, read, "get") for resource, read in names.items() if read]
     role, binding = access_manifests(role_name(flow.workers), flow.namespace, flow.name, rules, account)
     return [
         PlannedObject(ObjectRole.ACCESS_ROLE, role),

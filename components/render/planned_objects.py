@@ -124,6 +124,11 @@ def flow_object(
 _RBAC = "rbac.authorization.k8s.io"
 
 
+def rule(group: str, resource: str, names: Iterable[str], *verbs: str) -> Manifest:
+    """Return a rule of a Role that allows these verbs on objects by name."""
+    return {"apiGroups": [group], "resources": [resource], "resourceNames": list(names), "verbs": list(verbs)}
+
+
 def access_manifests(
     name: str, namespace: str, part_of: str, rules: list[Manifest], account: str, of: str | None = None
 ) -> tuple[Manifest, Manifest]:

@@ -18,6 +18,7 @@ from kafka_replication.components.contract.problems import CannotRunError
 from kafka_replication.components.contract.published_verdict import config_map_name as verdict_name
 from kafka_replication.components.contract.spark_conf import DRIVER_HEAP, NO_SETTINGS, SparkSettings
 from kafka_replication.components.flows.naming import config_map_name, validation_job_name, validation_run_name
+from kafka_replication.components.flows.operators import STRIMZI_GROUP
 from kafka_replication.components.flows.resolved import ResolvedFlow, flow_digest
 from kafka_replication.components.render.deployments import deployments
 from kafka_replication.components.render.job_parameters import job_parameters
@@ -44,6 +45,7 @@ from kafka_replication.components.render.planned_objects import (
     PlannedObject,
     access_manifests,
     manifest,
+    rule,
 )
 from kafka_replication.components.topology.in_cluster import Executors, InCluster, Workload, heap_bytes
 from kafka_replication.components.topology.workers import quantity_value
@@ -157,7 +159,6 @@ def _executor(flow: FlowParameters, asked: InCluster, executors: Executors) -> M
 MODEL_DIGEST = "kafka-replication/model-digest"
 #: Kubernetes accepts 1 MiB of data in a ConfigMap.
 _LARGEST = 1024 * 1024
-_PLURALS = {"KafkaConnector": "kafkaconnectors", "KafkaMirrorMaker2": "kafkamirrormaker2s"}
 
 
 def validation_objects(
@@ -220,24 +221,12 @@ def _parameters(flow: ResolvedFlow, document: Parameters, asked: InCluster) -> M
 
 def _rules(flow: FlowParameters) -> Iterator[dict[str, Any]]:
     """Yield what the job may do: read the flow's connectors, and apply its one verdict. Secrets are mounted."""
-    kinds: dict[str, list[str]] = {}
+    kinds: dict[str, dict[str, None]] = {}
     for connector in flow.connectors or ():
-        names = kinds.setdefault(connector.kind, [])
-        if connector.object_name not in names:
-            names.append(connector.object_name)
+        kinds.setdefault(connector.kind, {})[connector.object_name] = None
     for kind, names in kinds.items():
-        yield {
-            "apiGroups": ["kafka.strimzi.io"],
-            "resources": [_PLURALS[kind]],
-            "resourceNames": names,
-            "verbs": ["get"],
-        }
-    yield {
-        "apiGroups": [""],
-        "resources": ["configmaps"],
-        "resourceNames": [verdict_name(flow.name)],
-        "verbs": ["get", "create", "patch"],
-    }
+        yield rule(STRIMZI_GROUP, f"{kind.lower()}s", names, "get")
+    yield rule("", "configmaps", [verdict_name(flow.name)], "get", "create", "patch")
 
 
 def _runs(flow: ResolvedFlow, deployed: Sequence[Manifest], full: JobRun) -> Iterator[tuple[ObjectRole, Manifest]]:

@@ -51,6 +51,11 @@ def optional(description: str, **constraints: Any) -> Any:
     return setting(None, description, **constraints)
 
 
+def entries(description: str) -> Any:
+    """Return the field of a mapping that may be left out, which is then empty."""
+    return Field(default_factory=dict, description=description)
+
+
 class _ModelType(ModelMetaclass):
     """Reports mistakes in a call of a model, such as `Flow(…)` in a program, as mistakes in a file are reported."""
 

@@ -15,6 +15,7 @@ from kafka_replication.components.topology.clusters import (
     PositiveInt,
     Properties,
     ResourceName,
+    entries,
     optional,
     setting,
 )
@@ -27,14 +28,14 @@ class TransformPredicate(Model):
     """Condition under which a transform is applied to a record. Source: KIP-585."""
 
     type: PluginClass = Field(description="Java class of the predicate.")
-    config: Properties = Field(default_factory=dict, description="Properties of the predicate.")
+    config: Properties = entries("Properties of the predicate.")
 
 
 class Transform(Model):
     """A Single Message Transform of the user's own."""
 
     type: PluginClass = Field(description="Java class of the transform.")
-    config: Properties = Field(default_factory=dict, description="Properties of the transform.")
+    config: Properties = entries("Properties of the transform.")
     predicate: TransformPredicate | None = optional("Transform only records that meet this condition.")
     negate: bool = setting(False, "Transform only records that do not meet the condition.")
 
@@ -43,7 +44,7 @@ class Converter(Model):
     """How Connect writes keys, values or headers after the last transform."""
 
     type: PluginClass = Field(description="Java class of the converter.")
-    config: Properties = Field(default_factory=dict, description="Properties of the converter.")
+    config: Properties = entries("Properties of the converter.")
 
 
 class Converters(Model):
@@ -57,12 +58,8 @@ class Converters(Model):
 class Transforms(Model):
     """The user's transforms of replicated records."""
 
-    before: Mapping[str, Transform] = Field(
-        default_factory=dict, description="Transforms before the loop guard, by name, in their order."
-    )
-    after: Mapping[str, Transform] = Field(
-        default_factory=dict, description="Transforms after the loop guard, by name, in their order."
-    )
+    before: Mapping[str, Transform] = entries("Transforms before the loop guard, by name, in their order.")
+    after: Mapping[str, Transform] = entries("Transforms after the loop guard, by name, in their order.")
     converters: Converters | None = optional("Converters for what the transforms leave; default: unchanged bytes.")
 
     @property
@@ -111,8 +108,8 @@ class Connector(Model):
         "Name of the connector; default: derived from the replication's. Set it only for a connector that "
         "already runs under another name."
     )
-    labels: OwnLabels = Field(default_factory=dict, description="More labels of the KafkaConnector.")
-    annotations: OwnLabels = Field(default_factory=dict, description="More annotations of the KafkaConnector.")
+    labels: OwnLabels = entries("More labels of the KafkaConnector.")
+    annotations: OwnLabels = entries("More annotations of the KafkaConnector.")
     tasks_max: TasksMax = 1
     state: ConnectorState = setting(ConnectorState.RUNNING, "Whether the connector runs.")
     auto_restart: AutoRestart = setting(AutoRestart(), "Restarts of a failed connector or task.")
@@ -121,9 +118,8 @@ class Connector(Model):
         alias="version",
         min_length=1,
     )
-    config: Properties = Field(
-        default_factory=dict,
-        description="More properties of the connector; `replicate check` refuses those that the model sets.",
+    config: Properties = entries(
+        "More properties of the connector; `replicate check` refuses those that the model sets."
     )
 
 
@@ -194,6 +190,4 @@ class MirrorConnectors(PairConnectors):
 class Connectors(MirrorConnectors):
     """The connectors of a flow. With several `sources`, `source` is what they share; the first has the heartbeats."""
 
-    sources: Mapping[SubName, SourcePart] = Field(
-        default_factory=dict, description="Several source connectors, by name, each with topics of its own."
-    )
+    sources: Mapping[SubName, SourcePart] = entries("Several source connectors, by name, each with topics of its own.")

@@ -16,6 +16,7 @@ from kafka_replication.components.topology.clusters import (
     OwnLabels,
     PositiveInt,
     SecretName,
+    entries,
     optional,
     setting,
 )
@@ -198,8 +199,8 @@ class PrefixlessPair(Delivery):
         OffsetSyncs(enabled=False), "How each half maps offsets; `replicate keep` needs it."
     )
     create_namespaces: bool = setting(True, "Create the namespaces of both halves.")
-    namespace_labels: OwnLabels = Field(default_factory=dict, description="More labels of both namespaces.")
-    namespace_annotations: OwnLabels = Field(default_factory=dict, description="More annotations of both namespaces.")
+    namespace_labels: OwnLabels = entries("More labels of both namespaces.")
+    namespace_annotations: OwnLabels = entries("More annotations of both namespaces.")
     connect: ConnectCluster = setting(ConnectCluster(), "Connect workers of each half.")
     connectors: PairConnectors = setting(PairConnectors(), "Connectors of each half.")
 
@@ -243,7 +244,7 @@ class MirrorMaker2(FromSourceToTarget, OnKubernetes):
     source: str | None = optional("Alias of the cluster that is replicated.")
     target: str | None = optional("Alias of the cluster that receives the records; Connect runs next to it.")
     between: tuple[str, str] | None = optional("Aliases of two clusters that replicate to each other.")
-    sources: Mapping[str, MirrorSource] = Field(default_factory=dict, description="Several sources, by alias.")
+    sources: Mapping[str, MirrorSource] = entries("Several sources, by alias.")
     topics: Topics = ()
     connectors: MirrorConnectors = setting(MirrorConnectors(), "Connectors of each mirror.")
 
@@ -255,10 +256,7 @@ class MonitoringSettings(Model):
     """Objects for the Prometheus operator and Grafana: scraping of the workers, alerts, and a dashboard."""
 
     namespace: SecretName = Field(description="Existing namespace for these objects, such as Prometheus' own.")
-    labels: OwnLabels = Field(
-        default_factory=dict,
-        description="More labels of PodMonitors and PrometheusRules, by which Prometheus selects them.",
-    )
+    labels: OwnLabels = entries("More labels of PodMonitors and PrometheusRules, by which Prometheus selects them.")
     dashboard_labels: OwnLabels = setting(
         {"grafana_dashboard": "1"}, "Labels of the dashboard's ConfigMap, by which Grafana's sidecar finds it."
     )

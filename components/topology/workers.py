@@ -18,6 +18,7 @@ from kafka_replication.components.topology.clusters import (
     Properties,
     ResourceName,
     SecretName,
+    entries,
     optional,
     setting,
 )
@@ -62,8 +63,8 @@ class NamespaceChoice(Model):
 
     name: str | None = optional("Name of the namespace; default: `mirror-<replication>`.")
     create: bool = setting(True, "Create the namespace; otherwise it must exist.")
-    labels: OwnLabels = Field(default_factory=dict, description="More labels of the namespace that the stack creates.")
-    annotations: OwnLabels = Field(default_factory=dict, description="More annotations of the same namespace.")
+    labels: OwnLabels = entries("More labels of the namespace that the stack creates.")
+    annotations: OwnLabels = entries("More annotations of the same namespace.")
 
 
 class Quota(Model):
@@ -72,12 +73,8 @@ class Quota(Model):
     hard: Mapping[str, Quantity] = Field(
         description="Limits of the whole namespace, such as `limits.memory: 8Gi` or `pods: 4`."
     )
-    default_limits: Mapping[str, Quantity] = Field(
-        default_factory=dict, description="Limits of containers that declare none."
-    )
-    default_requests: Mapping[str, Quantity] = Field(
-        default_factory=dict, description="Requests of containers that declare none."
-    )
+    default_limits: Mapping[str, Quantity] = entries("Limits of containers that declare none.")
+    default_requests: Mapping[str, Quantity] = entries("Requests of containers that declare none.")
 
 
 ConfigMapName = Annotated[SecretName, Field(description="Name of the ConfigMap in the replication's namespace.")]
@@ -235,8 +232,8 @@ class ConnectCluster(Model):
     storage_topics: StorageTopics = setting(
         StorageTopics(), "Storage topics; default: `mirror-<replication>-<role>-internal`."
     )
-    labels: OwnLabels = Field(default_factory=dict, description="More labels of the KafkaConnect or KafkaMirrorMaker2.")
-    annotations: OwnLabels = Field(default_factory=dict, description="More annotations of the same resource.")
+    labels: OwnLabels = entries("More labels of the KafkaConnect or KafkaMirrorMaker2.")
+    annotations: OwnLabels = entries("More annotations of the same resource.")
     replicas: PositiveInt = setting(3, "Number of workers.")
     version: str | None = optional(
         "Kafka version of the workers, such as 4.2.0; default: the operator's.", pattern=r"^\d+\.\d+\.\d+"
@@ -249,10 +246,7 @@ class ConnectCluster(Model):
     )
     resources: Resources | None = optional("Resource requests and limits of a worker.")
     jvm_options: JvmOptions | None = optional("Options of the JVM, such as `-Xmx`.")
-    config: Properties = Field(
-        default_factory=dict,
-        description="More properties of the workers; `replicate check` refuses those that the model sets.",
-    )
+    config: Properties = entries("More properties of the workers; `replicate check` refuses those that the model sets.")
     logging: Logging | None = optional("Log levels, or a ConfigMap with a configuration.")
     metrics: Metrics | None = optional("How the workers report metrics.")
     readiness_probe: Probe | None = optional("Readiness probe of the workers.")
