@@ -68,6 +68,13 @@ LOGIN_MODULES: Mapping[str, str] = {
     "OAUTHBEARER": f"{_KAFKA_SECURITY}oauthbearer.OAuthBearerLoginModule",
 }
 
+
+def login_module(mechanism: str, **options: str) -> str:
+    """Return the value of `sasl.jaas.config` for a login by a mechanism."""
+    quoted = "".join(f' {key}="{value}"' for key, value in options.items())
+    return f"{LOGIN_MODULES[mechanism]} required{quoted};"
+
+
 _OAUTH, _IAM = f"{_KAFKA_SECURITY}oauthbearer.", "software.amazon.msk.auth.iam."
 #: Well-known login modules and callback handlers -> the mechanisms for which they log in. Source: the classes, and the
 #: guides of their vendors; the one without a package is Azure's sample for Event Hubs.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from kafka_replication.components.contract.parameters import SecurityProtocol
 from kafka_replication.components.flows.expansion import FlowShape
 from kafka_replication.components.flows.resolved import ResolvedFlow, bootstrap_address
-from kafka_replication.components.kafka.connections import LOGIN_MODULES
+from kafka_replication.components.kafka.connections import login_module
 from kafka_replication.components.kafka.replication_policy import Side
 from kafka_replication.components.render.secrets import (
     OPERATOR_SECRET_PROVIDER,
@@ -98,12 +98,9 @@ def login_properties(authentication: Authentication, vault: Vault) -> dict[str, 
     match authentication:
         case PlainAuthentication() | ScramAuthentication():
             password = vault.placeholder(authentication.password, "password")
-            return {
-                "sasl.mechanism": authentication.type.upper(),
-                "sasl.jaas.config": _jaas(
-                    authentication.type.upper(), username=authentication.username, password=password
-                ),
-            }
+            mechanism = authentication.type.upper()
+            login = login_module(mechanism, username=authentication.username, password=password)
+            return {"sasl.mechanism": mechanism, "sasl.jaas.config": login}
         case TlsAuthentication():
             chain, key = (
                 vault.placeholder_of(authentication.secret, key)
@@ -113,7 +110,7 @@ def login_properties(authentication: Authentication, vault: Vault) -> dict[str, 
         case OAuthAuthentication():
             return {
                 "sasl.mechanism": "OAUTHBEARER",
-                "sasl.jaas.config": _jaas("OAUTHBEARER", **_oauth_options(authentication, vault)),
+                "sasl.jaas.config": login_module("OAUTHBEARER", **_oauth_options(authentication, vault)),
                 "sasl.login.callback.handler.class": _OAUTH_CALLBACK,
             }
         case CustomAuthentication():
@@ -138,11 +135,6 @@ def _oauth_options(authentication: OAuthAuthentication, vault: Vault) -> dict[st
         "oauth.ssl.truststore.type": "PEM" if vault.token_trust else None,
     }
     return {key: value for key, value in options.items() if value}
-
-
-def _jaas(mechanism: str, **options: str) -> str:
-    quoted = " ".join(f'{key}="{value}"' for key, value in options.items())
-    return f"{LOGIN_MODULES[mechanism]} required {quoted};"
 
 
 def _trust_properties(flow: ResolvedFlow, side: Side) -> dict[str, str]:

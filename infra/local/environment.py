@@ -26,15 +26,8 @@ def provider_process(kubeconfig: Path, *, patch_force: bool) -> Iterator[int]:
     """Run the provider while the context lasts, and yield its port. It ends with this process, but not at a Ctrl-C."""
     forced = ["--patch-force"] if patch_force else []
     # `-P`: the folder in which `replicate` runs may have its own `infra`.
-    command = [
-        sys.executable,
-        "-P",
-        "-m",
-        "kafka_replication.infra.local.provider",
-        "--kubeconfig",
-        str(kubeconfig),
-        *forced,
-    ]
+    module = ["-P", "-m", "kafka_replication.infra.local.provider"]
+    command = [sys.executable, *module, "--kubeconfig", str(kubeconfig), *forced]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
     ) as process:

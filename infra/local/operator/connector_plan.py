@@ -10,15 +10,16 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from kafka_replication.components.checks.properties import CONNECTOR_FORBIDDEN
+from kafka_replication.components.properties.values import value_text
 from kafka_replication.infra.kubernetes.api import Object
 from kafka_replication.infra.local.operator import conditions
 from kafka_replication.infra.local.operator.conditions import Condition, not_ready, timestamp, trace_summary
 from kafka_replication.infra.local.operator.connect_rest import RunningConnector
 from kafka_replication.infra.local.operator.connector_annotations import restart_requests
 from kafka_replication.infra.local.operator.resources import ConnectorResource
-from kafka_replication.infra.local.operator.worker_properties import in_folder, text
+from kafka_replication.infra.local.operator.worker_properties import in_folder
 
-FORBIDDEN_KEYS = frozenset({"name", "connector.class", "tasks.max", "connector.plugin.version"})
 LONGEST_BACKOFF_MINUTES = 60
 
 OTHER_STATE = "ConnectorState"
@@ -86,7 +87,7 @@ def connector_config(connector: ConnectorResource) -> dict[str, str]:
         config["tasks.max"] = str(connector.tasks_max)
     if connector.version is not None:
         config["connector.plugin.version"] = connector.version
-    return config | {key: _text(value) for key, value in connector.config.items() if key not in FORBIDDEN_KEYS}
+    return config | {key: _text(value) for key, value in connector.config.items() if key not in CONNECTOR_FORBIDDEN}
 
 
 def connector_on_one_machine(
@@ -149,7 +150,7 @@ def condition_of(connector: ConnectorResource, running: RunningConnector | None)
 
 
 def warnings(connector: ConnectorResource) -> list[Condition]:
-    dropped = sorted(FORBIDDEN_KEYS & connector.config.keys())
+    dropped = sorted(CONNECTOR_FORBIDDEN.keys() & connector.config.keys())
     ignored = [
         conditions.warning("ForbiddenConfiguration", f"config {key} is dropped: spec sets it") for key in dropped
     ]
@@ -193,4 +194,4 @@ def _restarts(connector: ConnectorResource) -> Restarts | None:
 
 
 def _text(value: Any) -> str:
-    return json.dumps(value) if isinstance(value, dict | list) else text(value)
+    return json.dumps(value) if isinstance(value, dict | list) else value_text(value)

@@ -102,25 +102,10 @@ class Refusal:
     due: float
 
 
-@dataclass(frozen=True)
-class UsedTopics:
-    """The topics that a connector had used; `due` is the time of the next request on the monotonic clock."""
-
-    names: list[str]
-    due: float
-
-
-@dataclass(frozen=True)
-class LastLook:
-    """The resource of a connector that was looked at; `due` is the time of the next look on the monotonic clock."""
-
-    resource: tuple[object, ...]
-    due: float
-
-
 @dataclass
 class ConnectorReconciler:
-    """Remembers refusals and used topics between rounds; it asks for everything else each time.
+    """Remembers refusals, used topics and the resources that it looked at, each until a time on the monotonic clock; it
+    asks for everything else each time.
 
     With `interval_seconds` it looks at a connector that often only, or when its resource changes, as the real operator
     does. Until then the status says what Connect answered right after the last change, with the condition Ready: often
@@ -130,8 +115,8 @@ class ConnectorReconciler:
     api: KubernetesApi
     interval_seconds: float = 0.0
     _refusals: dict[tuple[str, str, str], Refusal] = field(default_factory=dict)
-    _topics: dict[tuple[str, str, str], UsedTopics] = field(default_factory=dict)
-    _looks: dict[tuple[str, str, str], LastLook] = field(default_factory=dict)
+    _topics: dict[tuple[str, str, str], tuple[list[str], float]] = field(default_factory=dict)
+    _looks: dict[tuple[str, str, str], tuple[object, float]] = field(default_factory=dict)
 
     def reconcile(self, rest: ConnectRest, connectors: Sequence[ConnectorResource]) -> None:
         """Do one round over all KafkaConnectors of one cluster, and write their statuses."""
@@ -162,12 +147,12 @@ class ConnectorReconciler:
             outcome = self._outcome(rest, connector, running.get(connector.name))
             if outcome is not None:
                 outcomes[connector.name] = outcome
-                self._looks[connector.key] = LastLook(_content(connector), time.monotonic() + self.interval_seconds)
+                self._looks[connector.key] = _content(connector), time.monotonic() + self.interval_seconds
         return outcomes
 
     def _is_due(self, connector: ConnectorResource) -> bool:
-        look = self._looks.get(connector.key)
-        return look is None or look.resource != _content(connector) or time.monotonic() >= look.due
+        seen, due = self._looks.get(connector.key, (None, 0.0))
+        return seen != _content(connector) or time.monotonic() >= due
 
     def not_ready(self, connectors: Sequence[ConnectorResource], reason: str, message: str) -> None:
         """Write in all of these statuses why the connectors cannot be handled."""
@@ -222,11 +207,11 @@ class ConnectorReconciler:
         return bool(requests)
 
     def _used_topics(self, rest: ConnectRest, connector: ConnectorResource) -> list[str]:
-        known = self._topics.get(connector.key)
-        if known is None or time.monotonic() >= known.due:
-            known = UsedTopics(rest.topics(connector.name), time.monotonic() + TOPICS_SECONDS)
-            self._topics[connector.key] = known
-        return known.names
+        names, due = self._topics.get(connector.key, ([], 0.0))
+        if time.monotonic() >= due:
+            names = rest.topics(connector.name)
+            self._topics[connector.key] = names, time.monotonic() + TOPICS_SECONDS
+        return names
 
     def _earlier_refusal(self, connector: ConnectorResource, step: ConnectorStep) -> Condition | None:
         """Return the earlier refusal, if this step is the same one and it is too soon to try it again."""

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kafka_replication.components.kafka.connections import LOGIN_MODULES
+from kafka_replication.components.flows.operators import CLUSTER_LABEL
+from kafka_replication.components.kafka.connections import login_module
 from kafka_replication.infra.kubernetes.api import Object
 from kafka_replication.infra.local.operator import resources
 from kafka_replication.infra.local.operator.resources import (
@@ -139,8 +140,8 @@ def _v1beta2_security(_: Object, access: ClusterConnection) -> Iterator[tuple[st
     match access.authentication:
         case resources.PasswordLogin(mechanism, username):
             yield "sasl.mechanism", mechanism
-            module, password = LOGIN_MODULES[mechanism], _in_file(f"{alias}.sasl.password")
-            yield "sasl.jaas.config", f'{module} required username="{username}" password="{password}";'
+            password = _in_file(f"{alias}.sasl.password")
+            yield "sasl.jaas.config", login_module(mechanism, username=username, password=password)
         case resources.CertificateLogin():
             yield from _store(alias, "keystore")
 
@@ -230,7 +231,7 @@ def _connector(item: Object, version: Version, mirror: Object, connector_type: s
     name = f"{mirror['source']['alias']}->{mirror['target']['alias']}.{connector_type}"
     kept = (item.get("status") or {}).get("autoRestartStatuses") or []
     restarts = next((status for status in kept if status.get("connectorName") == name), None)
-    labels = {resources.CLUSTER_LABEL: metadata["name"]}
+    labels = {CLUSTER_LABEL: metadata["name"]}
     connector = resources.connector_resource(
         {
             **item,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from kafka_replication.components.flows.operators import USES_CONNECTOR_RESOURCES
 from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference, reference
 from kafka_replication.infra.local.operator import mirror_maker2, resources
 from kafka_replication.infra.local.operator.connect_clusters import ConnectClusters
@@ -92,7 +93,7 @@ class Operator:
     def _reconcile(self, connect: ConnectResource, connectors: list[ConnectorResource]) -> None:
         rest = self.clusters.reconcile(connect)
         if not connect.uses_connector_resources:
-            told = f"KafkaConnect {connect.name} lacks the annotation {resources.USE_CONNECTOR_RESOURCES}: true"
+            told = f"KafkaConnect {connect.name} lacks the annotation {USES_CONNECTOR_RESOURCES}: true"
             self.connectors.not_ready(connectors, "ConnectorResourcesNotUsed", told)
         elif rest is None:
             told = f"KafkaConnect {connect.name} has no worker that is ready"

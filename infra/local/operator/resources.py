@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from kafka_replication.components.flows.operators import CLUSTER_LABEL, USES_CONNECTOR_RESOURCES
 from kafka_replication.infra.kubernetes.api import Object, Reference
 
 #: Key of the Secret into which the operator copies the certificates that the workers trust.
@@ -103,8 +104,6 @@ def _authentication(spec: Object) -> Authentication | None:
 #: The served version that has the fields of both versions. Reading or writing an object through the other version would
 #: lose fields that only this one has. The fields of an object show in which version it was written.
 API_VERSION = "kafka.strimzi.io/v1beta2"
-CLUSTER_LABEL = "strimzi.io/cluster"
-USE_CONNECTOR_RESOURCES = "strimzi.io/use-connector-resources"
 
 
 @dataclass(frozen=True)
@@ -272,7 +271,7 @@ def connect_resource(item: Object) -> ConnectResource:
         name=metadata["name"],
         uid=metadata["uid"],
         generation=metadata["generation"],
-        uses_connector_resources=(metadata.get("annotations") or {}).get(USE_CONNECTOR_RESOURCES) == "true",
+        uses_connector_resources=(metadata.get("annotations") or {}).get(USES_CONNECTOR_RESOURCES) == "true",
         # The default of v1beta2; v1 requires a number.
         replicas=spec.get("replicas", 3),
         bootstrap_servers=spec["bootstrapServers"],

@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, pkcs12
 
-from kafka_replication.components.kafka.connections import LOGIN_MODULES
+from kafka_replication.components.kafka.connections import login_module
 from kafka_replication.infra.local.operator import resources
 from kafka_replication.infra.local.operator.mirror_maker2 import CONNECTOR_FILE, STORES
 from kafka_replication.infra.local.operator.resources import ClusterConnection, ConnectResource, SecretEntry
@@ -172,8 +172,7 @@ class WorkerFiles:
     def _sasl(self, access: ClusterConnection) -> dict[str, str]:
         match access.authentication:
             case resources.PasswordLogin(mechanism, username, password):
-                value = self._text(password)
-                login = f'{LOGIN_MODULES[mechanism]} required username="{username}" password="{value}";'
+                login = login_module(mechanism, username=username, password=self._text(password))
                 return {"sasl.mechanism": mechanism, "sasl.jaas.config": login}
         return {}
 

@@ -12,8 +12,10 @@ from typing import Any
 
 import yaml
 
+from kafka_replication.components.flows.operators import CLUSTER_LABEL
+from kafka_replication.components.render.planned_objects import rule
 from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi, Object, reference
-from kafka_replication.infra.local.operator.resources import CLUSTER_LABEL, ConnectResource, owner_reference
+from kafka_replication.infra.local.operator.resources import ConnectResource, owner_reference
 from kafka_replication.infra.local.operator.worker_processes import WorkerState
 from kafka_replication.infra.local.operator.worker_properties import (
     PORT_NAME,
@@ -42,7 +44,7 @@ def owned_objects(connect: ConnectResource, trusted_certificates: Mapping[str, s
         items.append(owned_object(connect, "v1", "Secret", trust_secret_name(connect.name), data=data))
     secrets, group = secrets_used(connect), "rbac.authorization.k8s.io"
     # A rule without names would allow every Secret of the namespace.
-    rules = [{"apiGroups": [""], "resources": ["secrets"], "resourceNames": secrets, "verbs": ["get"]}]
+    rules = [rule("", "secrets", secrets, "get")]
     bound = {
         "roleRef": {"apiGroup": group, "kind": "Role", "name": name},
         "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": connect.namespace}],

@@ -9,7 +9,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from kafka_replication.components.kafka.connections import LOGIN_MODULES
+from kafka_replication.components.checks.properties import worker_forbidden
+from kafka_replication.components.kafka.connections import login_module
+from kafka_replication.components.properties.values import value_text
 from kafka_replication.infra.kubernetes.api import Object
 from kafka_replication.infra.local.operator import resources
 from kafka_replication.infra.local.operator.resources import ClusterConnection, ConnectResource, SecretEntry
@@ -89,22 +91,6 @@ _OPERATOR_PROVIDERS = {
 _ALLOWED_PATHS = re.compile(r"config\.providers\..*\.param\.allowed\.paths")
 _FILE_OF_A_POD = re.compile(r"/tmp/(?=kafka/|strimzi-[a-z0-9-]+\.properties)")
 _PROVIDER_NAMES = "strimzienv,strimzifile,strimzidir,strimzisecrets"
-
-_FORBIDDEN_PREFIXES = (
-    "ssl.",
-    "sasl.",
-    "security.",
-    "listeners",
-    "plugin.path",
-    "rest.",
-    "bootstrap.servers",
-    "consumer.interceptor.classes",
-    "producer.interceptor.classes",
-    "prometheus.metrics.reporter.",
-)
-_ALLOWED_KEYS = frozenset(
-    {"ssl.endpoint.identification.algorithm", "ssl.cipher.suites", "ssl.protocol", "ssl.enabled.protocols"}
-)
 #: The operator takes only these properties of a custom authentication.
 _CUSTOM_PREFIXES = ("sasl.", "ssl.keystore.")
 
@@ -132,7 +118,7 @@ def worker_properties(connect: ConnectResource) -> dict[str, str]:
 
 def user_config(connect: ConnectResource) -> dict[str, str]:
     """Return the properties of spec.config that the operator does not drop."""
-    return {key: text(value) for key, value in connect.config.items() if not _is_forbidden(key)}
+    return {key: value_text(value) for key, value in connect.config.items() if worker_forbidden(key) is None}
 
 
 def on_one_machine(properties: Mapping[str, str], port: int, plugin_path: Path, folder: Path) -> dict[str, str]:
@@ -162,7 +148,7 @@ def in_folder(value: str, folder: Path) -> str:
 
 def dropped_keys(connect: ConnectResource) -> list[str]:
     """Return the keys of spec.config that the operator drops because it owns them."""
-    return sorted(key for key in connect.config if _is_forbidden(key))
+    return sorted(key for key in connect.config if worker_forbidden(key) is not None)
 
 
 def trust_secret_name(name: str) -> str:
@@ -197,15 +183,6 @@ def as_properties_file(properties: Mapping[str, str]) -> str:
     return "".join(f"{_escaped(key, separators=True)}={_escaped(value)}\n" for key, value in properties.items())
 
 
-def text(value: Any) -> str:
-    """Return a configuration value as Connect expects it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _is_forbidden(key: str) -> bool:
-    return key not in _ALLOWED_KEYS and (key in resources.GROUP or key.startswith(_FORBIDDEN_PREFIXES))
-
-
 def trust(namespace: str, name: str, access: ClusterConnection) -> Iterator[tuple[str, str]]:
     """Yield the client properties with which the resource of this name trusts a cluster."""
     if access.tls:
@@ -219,14 +196,14 @@ def credentials(namespace: str, authentication: resources.Authentication | None)
     match authentication:
         case resources.PasswordLogin(mechanism, username, password):
             yield "sasl.mechanism", mechanism
-            module, secret = LOGIN_MODULES[mechanism], _placeholder(namespace, password)
-            yield "sasl.jaas.config", f'{module} required username="{username}" password="{secret}";'
+            secret = _placeholder(namespace, password)
+            yield "sasl.jaas.config", login_module(mechanism, username=username, password=secret)
         case resources.CertificateLogin(certificate, key):
             yield "ssl.keystore.certificate.chain", _placeholder(namespace, certificate)
             yield "ssl.keystore.key", _placeholder(namespace, key)
             yield "ssl.keystore.type", "PEM"
         case resources.CustomLogin(config=config):
-            yield from ((key, text(value)) for key, value in config.items() if key.startswith(_CUSTOM_PREFIXES))
+            yield from ((key, value_text(value)) for key, value in config.items() if key.startswith(_CUSTOM_PREFIXES))
 
 
 def security_protocol(access: ClusterConnection) -> str:

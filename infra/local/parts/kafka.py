@@ -15,7 +15,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its stubs d
 )
 
 from kafka_replication.components.contract.problems import CannotRunError
-from kafka_replication.components.kafka.connections import LOGIN_MODULES
+from kafka_replication.components.kafka.connections import login_module
 from kafka_replication.infra.local import paths
 from kafka_replication.infra.local.acls import REQUEST_SECONDS, apply_acls, retried_all, standing_acls
 from kafka_replication.infra.local.certificates import Authority
@@ -55,8 +55,8 @@ def server_properties(region: Region, controller_port: int, keystore: Path, log_
     """Return the properties of a region's node. They contain passwords, so they belong in a private file."""
     users = region.users.values()
     admin = region.users[ADMIN]
-    known = " ".join(f'user_{user.name}="{user.password}"' for user in users)
-    plain = f'{LOGIN_MODULES["PLAIN"]} required username="{admin.name}" password="{admin.password}" {known};'
+    known = {f"user_{user.name}": user.password for user in users}
+    plain = login_module("PLAIN", username=admin.name, password=admin.password, **known)
     controller = f"127.0.0.1:{controller_port}"
     listeners = f"CLIENT://{region.bootstrap_servers},TLS://{region.tls_bootstrap_servers},CONTROLLER://{controller}"
     return {
@@ -72,7 +72,7 @@ def server_properties(region: Region, controller_port: int, keystore: Path, log_
         "sasl.mechanism.controller.protocol": "PLAIN",
         "listener.name.client.sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-512",
         "listener.name.client.plain.sasl.jaas.config": plain,
-        "listener.name.client.scram-sha-512.sasl.jaas.config": f"{LOGIN_MODULES['SCRAM-SHA-512']} required;",
+        "listener.name.client.scram-sha-512.sasl.jaas.config": login_module("SCRAM-SHA-512"),
         "listener.name.controller.sasl.enabled.mechanisms": "PLAIN",
         "listener.name.controller.plain.sasl.jaas.config": plain,
         "listener.name.tls.ssl.client.auth": "required",

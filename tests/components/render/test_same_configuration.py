@@ -18,13 +18,14 @@ from kafka_replication.components.flows.resolved import resolve_flows
 from kafka_replication.components.kafka.connectors import CONNECTOR_CLASSES, ConnectorRole
 from kafka_replication.components.properties.clients import client_properties, clients
 from kafka_replication.components.properties.definitions import Owner, definitions
+from kafka_replication.components.properties.values import value_text
 from kafka_replication.components.render.deployments import deployments
 from kafka_replication.components.topology.parsing import parse_topology
 from kafka_replication.infra.local.certificates import Authority
 from kafka_replication.infra.local.operator import mirror_maker2, resources
 from kafka_replication.infra.local.operator.resources import ConnectResource
 from kafka_replication.infra.local.operator.worker_files import WorkerFiles, trusted_certificates
-from kafka_replication.infra.local.operator.worker_properties import text, trust_secret_name
+from kafka_replication.infra.local.operator.worker_properties import trust_secret_name
 from tests.builders import a_cluster, a_flow, a_topology
 
 VERSIONS = ("1.2", "0.45")
@@ -62,7 +63,7 @@ class Runtime:
     files: Mapping[str, bytes]
 
     def resolved(self, config: Mapping[str, Any]) -> dict[str, str]:
-        return {key: _PLACEHOLDER.sub(self._value, text(value)) for key, value in config.items()}
+        return {key: _PLACEHOLDER.sub(self._value, value_text(value)) for key, value in config.items()}
 
     def _value(self, placeholder: re.Match[str]) -> str:
         provider, place, key = placeholder.groups()
