@@ -322,9 +322,9 @@ def _check_placed(place: _Place, key: str, value: PropertyValue, meaning: KeyMea
     match meaning:
         case Unknown():
             yield _unknown(place, key, meaning)
-        case OtherOwner(_, owners):
+        case OtherOwner(owners):
             yield _other_owner(place, key, owners)
-        case WithoutEffect(_, why, instead):
+        case WithoutEffect(why, instead):
             yield Problem(
                 where,
                 "property-without-effect",

@@ -137,16 +137,13 @@ class ClientProperty:
 
 @dataclass(frozen=True)
 class PassedOn:
-    """A key read by something that defines its own properties, such as a transform; `to` names it."""
-
-    to: str
+    """A key read by something that defines its own properties, such as a transform."""
 
 
 @dataclass(frozen=True)
 class WithoutEffect:
     """A known property that nothing reads here: why, and what to set instead (empty if nothing would help)."""
 
-    definition: Definition
     why: str
     instead: str
 
@@ -155,7 +152,6 @@ class WithoutEffect:
 class OtherOwner:
     """A property that belongs to other connectors or to the workers."""
 
-    definition: Definition
     owners: tuple[Owner, ...]
 
 
@@ -170,15 +166,13 @@ class Unknown:
 KeyMeaning = OwnProperty | ClientProperty | PassedOn | WithoutEffect | OtherOwner | Unknown
 
 #: Prefixes of properties that a plugin or a topic defines itself.
-_CONNECTOR_FAMILIES: Mapping[str, str] = {
-    "transforms.": "a transform",
-    "predicates.": "a predicate",
-    "key.converter.": "the key converter",
-    "value.converter.": "the value converter",
-    "header.converter.": "the header converter",
-    "config.providers.": "a configuration provider",
-    "topic.creation.": "topics that Connect creates",
-}
+_FAMILIES = ("key.converter.", "value.converter.", "header.converter.", "config.providers.")
+_CONNECTOR_FAMILIES = (*_FAMILIES, "transforms.", "predicates.", "topic.creation.")
+_WORKER_FAMILIES = (
+    *_FAMILIES,
+    *("config.storage.", "offset.storage.", "status.storage."),
+    *("listeners.https.", "admin.listeners.https.", "metrics.context."),
+)
 _PLUGIN_LISTS = {"metric.reporters", "interceptor.classes", "security.providers", "partition.assignment.strategy"}
 _KAFKAS_OWN = "org.apache.kafka."
 _NOTHING: Mapping[str, object] = MappingProxyType({})
@@ -201,12 +195,12 @@ def connector_key_meaning(
     own = context.defined(role)
     if key in own:
         return _own_key(context, own[key])
-    if family := next((words for prefix, words in _CONNECTOR_FAMILIES.items() if key.startswith(prefix)), None):
-        return _topic_creation(context, key) or PassedOn(family)
+    if key.startswith(_CONNECTOR_FAMILIES):
+        return _topic_creation(context, key) or PassedOn()
     if meaning := _elsewhere(context, key):
         return meaning
-    if readers := _own_plugins(own, config):
-        return PassedOn(readers)
+    if _has_own_plugin(own, config):
+        return PassedOn()
     return Unknown(context.nearest_key(key), versions_with(key, *CONNECTORS))
 
 
@@ -214,15 +208,14 @@ def _own_key(context: ConnectorContext, definition: Definition) -> KeyMeaning:
     if definition.origin is not Origin.CLIENT:
         return OwnProperty(definition)
     return WithoutEffect(
-        definition,
         "MirrorMaker's connectors define it but never read it; their clients take it with a prefix.",
         either(prefix + definition.name for prefix in context.cluster_prefixes()),
     )
 
 
 def _topic_creation(context: ConnectorContext, key: str) -> OwnProperty | OtherOwner | None:
-    if worker := context.defined(Owner.WORKER).get(key):
-        return OtherOwner(worker, (Owner.WORKER,))
+    if key in context.defined(Owner.WORKER):
+        return OtherOwner((Owner.WORKER,))
     _, _, name = key.removeprefix("topic.creation.").partition(".")
     definition = context.defined(Owner.TOPIC_CREATION).get(name)
     return OwnProperty(definition) if definition and key.startswith("topic.creation.") else None
@@ -230,18 +223,12 @@ def _topic_creation(context: ConnectorContext, key: str) -> OwnProperty | OtherO
 
 def _elsewhere(context: ConnectorContext, key: str) -> KeyMeaning | None:
     """Return the meaning of a key without a prefix that only another connector, a client or the workers know."""
-    owners = tuple(role for role in CONNECTORS if key in context.defined(role))
-    if owners:
-        return OtherOwner(context.defined(owners[0])[key], owners)
-    kinds = [kind for kind in CLIENTS if key in context.defined(kind)]
-    if kinds:
-        return WithoutEffect(
-            context.defined(kinds[0])[key],
-            "It is a property of Kafka clients, and a connector's clients take it only with a prefix.",
-            context.instead(kinds, key),
-        )
-    worker = context.defined(Owner.WORKER).get(key)
-    return OtherOwner(worker, (Owner.WORKER,)) if worker else None
+    if owners := tuple(role for role in CONNECTORS if key in context.defined(role)):
+        return OtherOwner(owners)
+    if kinds := [kind for kind in CLIENTS if key in context.defined(kind)]:
+        why = "It is a property of Kafka clients, and a connector's clients take it only with a prefix."
+        return WithoutEffect(why, context.instead(kinds, key))
+    return OtherOwner((Owner.WORKER,)) if key in context.defined(Owner.WORKER) else None
 
 
 def _client_key(context: ConnectorContext, prefix: str, name: str) -> KeyMeaning:
@@ -249,24 +236,21 @@ def _client_key(context: ConnectorContext, prefix: str, name: str) -> KeyMeaning
     known = context.defined(owner_of(prefix))
     if name not in known:
         return _not_of_this_kind(context, prefix, name, known)
-    definition = known[name]
     reached = tuple(client for client in context.clients() if prefix in client.prefixes)
     # Users commonly set security settings for every kind of client, even if the connector has no such client.
     secures = name in context.defined(Owner.CLUSTER)
     present = tuple(client for client in reached if secures or context.has(client))
     if not present:
-        why = _absent(context, prefix, reached)
-        return WithoutEffect(definition, why, context.instead(kinds, name))
+        return WithoutEffect(_absent(context, prefix, reached), context.instead(kinds, name))
     heeding = tuple(client for client in present if name not in client.fixed)
     if not heeding:
-        value = present[0].fixed[name]
-        return WithoutEffect(definition, f"Kafka always sets `{name}` of this client to `{value}`.", "")
+        return WithoutEffect(f"Kafka always sets `{name}` of this client to `{present[0].fixed[name]}`.", "")
     missed = tuple(
         client
         for client in context.clients()
         if client.kind in kinds and client not in reached and context.has(client) and prefix not in CLUSTER_PREFIXES
     )
-    return ClientProperty(definition, heeding, missed)
+    return ClientProperty(known[name], heeding, missed)
 
 
 def _absent(context: ConnectorContext, prefix: str, reached: tuple[Client, ...]) -> str:
@@ -280,30 +264,26 @@ def _not_of_this_kind(context: ConnectorContext, prefix: str, name: str, known: 
     others = [kind for kind in CLIENTS if name in context.defined(kind)]
     if prefix in CLUSTER_PREFIXES and others:
         why = f"MirrorMaker passes only addresses and security settings from `{prefix}` to its clients."
-        side = prefix.partition(".")[0]
-        instead = context.instead(others, name, side)
-        return WithoutEffect(context.defined(others[0])[name], why, instead)
+        return WithoutEffect(why, context.instead(others, name, side=prefix.partition(".")[0]))
     if others:
         why = f"It is a property of {_plural(others)}; `{prefix}` reaches only {_plural([owner_of(prefix)])}."
-        return WithoutEffect(context.defined(others[0])[name], why, context.instead(others, name))
-    if readers := _own_plugins(known, below(prefix, context.config)):
-        return PassedOn(readers)
+        return WithoutEffect(why, context.instead(others, name))
+    if _has_own_plugin(known, below(prefix, context.config)):
+        return PassedOn()
     similar = nearest(name, known)
     known_in = versions_with(name, owner_of(prefix))
     return Unknown(prefix + similar if similar else context.nearest_key(prefix + name), known_in)
 
 
-def _own_plugins(known: Mapping[str, Definition], config: Mapping[str, object]) -> str:
-    """Return, as prose, the user's own classes in a configuration: each receives all of it and may read any key."""
-    named = [
-        f"`{key}`"
-        for key, value in config.items()
-        if key in known
+def _has_own_plugin(known: Mapping[str, Definition], config: Mapping[str, object]) -> bool:
+    """Return whether a configuration names a class of the user's, which receives all of it and may read any key."""
+    return any(
+        key in known
         and (known[key].type is PropertyType.CLASS or key in _PLUGIN_LISTS)
         and known[key].origin is not Origin.CONNECT
         and any(not entry.strip().startswith((_KAFKAS_OWN, "${")) for entry in str(value).split(","))
-    ]
-    return " or ".join(f"the class that {property_} names" for property_ in named)
+        for key, value in config.items()
+    )
 
 
 def _plural(kinds: Iterable[Owner]) -> str:
@@ -316,18 +296,6 @@ STORAGE_CLIENTS: Mapping[Owner, Client] = {
     kind: Client(f"storage-{kind}", kind, "worker", prefixes=(), worker_prefixes=("",)) for kind in CLIENTS
 }
 
-_WORKER_FAMILIES: Mapping[str, str] = {
-    "config.providers.": "a configuration provider",
-    "key.converter.": "the key converter",
-    "value.converter.": "the value converter",
-    "header.converter.": "the header converter",
-    "config.storage.": "the topic of configurations",
-    "offset.storage.": "the topic of offsets",
-    "status.storage.": "the topic of statuses",
-    "listeners.https.": "the REST listener",
-    "admin.listeners.https.": "the REST listener for administration",
-    "metrics.context.": "metrics reporters",
-}
 _WORKER_CLIENTS: Mapping[str, Client] = {
     "producer.": DATA_PRODUCER,
     "consumer.": OFFSETS_CONSUMER,
@@ -340,18 +308,16 @@ def worker_key_meaning(key: str, version: str, *, exactly_once: bool = False) ->
     own = definitions(version, Owner.WORKER)
     if key in own:
         return OwnProperty(own[key])
-    if family := next((words for prefix, words in _WORKER_FAMILIES.items() if key.startswith(prefix)), None):
-        return PassedOn(family)
-    connectors = tuple(role for role in CONNECTORS if key in definitions(version, role))
-    if connectors:
-        return OtherOwner(definitions(version, connectors[0])[key], connectors)
+    if key.startswith(_WORKER_FAMILIES):
+        return PassedOn()
+    if connectors := tuple(role for role in CONNECTORS if key in definitions(version, role)):
+        return OtherOwner(connectors)
     prefix = max((known for known in PREFIXES if key.startswith(known)), key=len, default="")
     if prefix in _WORKER_CLIENTS:
         return _worker_client_key(prefix, key.removeprefix(prefix), version, exactly_once)
     if prefix:
         return _of_a_connector(prefix, key.removeprefix(prefix), version)
-    kinds = [kind for kind in CLIENTS if key in definitions(version, kind)]
-    if kinds:
+    if kinds := [kind for kind in CLIENTS if key in definitions(version, kind)]:
         missed = (DATA_PRODUCER,) if Owner.PRODUCER in kinds else ()
         return ClientProperty(
             definitions(version, kinds[0])[key], tuple(STORAGE_CLIENTS[kind] for kind in kinds), missed
@@ -363,19 +329,16 @@ def _worker_client_key(prefix: str, name: str, version: str, exactly_once: bool)
     client = EXACTLY_ONCE_PRODUCER if exactly_once and prefix == "producer." else _WORKER_CLIENTS[prefix]
     known = definitions(version, client.kind)
     if name not in known:
-        others = [kind for kind in CLIENTS if name in definitions(version, kind)]
-        if others:
-            why = f"`{prefix}` reaches only clients of another kind."
-            return WithoutEffect(definitions(version, others[0])[name], why, _instead(others, name))
+        if others := [kind for kind in CLIENTS if name in definitions(version, kind)]:
+            return WithoutEffect(f"`{prefix}` reaches only clients of another kind.", _instead(others, name))
         similar = nearest(name, known)
         return Unknown(prefix + similar if similar else None)
     if name in client.fixed:
-        why = f"Connect always sets `{name}` of this client to `{client.fixed[name]}`."
-        return WithoutEffect(known[name], why, "")
+        return WithoutEffect(f"Connect always sets `{name}` of this client to `{client.fixed[name]}`.", "")
     # Users commonly set security settings for all three kinds of client.
     if prefix == "consumer." and not exactly_once and name not in definitions(version, Owner.CLUSTER):
         why = f"MirrorMaker's consumers do not read it; the workers have a consumer only with {client.only_with}."
-        return WithoutEffect(known[name], why, _instead([Owner.CONSUMER], name))
+        return WithoutEffect(why, _instead([Owner.CONSUMER], name))
     return ClientProperty(known[name], (client,))
 
 
@@ -393,7 +356,7 @@ def _of_a_connector(prefix: str, name: str, version: str) -> KeyMeaning:
         return Unknown(prefix + similar if similar else None)
     bare = prefix.removesuffix("override.")
     instead = f"`{bare}{name}`" if bare != prefix else f"`{prefix}{name}` on the connector"
-    return WithoutEffect(known[name], "This prefix works only in a connector's configuration.", instead)
+    return WithoutEffect("This prefix works only in a connector's configuration.", instead)
 
 
 def _nearest_worker_key(key: str, version: str) -> str | None:

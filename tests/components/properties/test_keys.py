@@ -139,7 +139,7 @@ def test_a_client_property_reaches_some_clients_and_misses_others(
 def test_a_property_of_another_owner_names_the_owner(role: Owner, key: str, owners: tuple[Owner, ...]) -> None:
     meaning = connector_key_meaning(role, key, "4.2")
     assert isinstance(meaning, OtherOwner)
-    assert (meaning.definition.name, meaning.owners) == (key, owners)
+    assert meaning.owners == owners
 
 
 @pytest.mark.parametrize(
@@ -240,27 +240,19 @@ def test_an_unknown_key_names_the_nearest_and_the_versions_that_know_it(
 
 
 @pytest.mark.parametrize(
-    ("key", "config", "to"),
+    ("key", "config"),
     [
-        ("transforms.Route.regex", {}, "a transform"),
-        ("predicates.P.pattern", {}, "a predicate"),
-        ("value.converter.schemas.enable", {}, "the value converter"),
-        ("config.providers.file.class", {}, "a configuration provider"),
-        ("topic.creation.default.cleanup.policy", {}, "topics that Connect creates"),
-        (
-            "my.key",
-            {"topic.filter.class": "com.example.Filter"},
-            "the class that `topic.filter.class` names",
-        ),
-        (
-            "source.consumer.my.key",
-            {"source.consumer.interceptor.classes": "com.example.Interceptor"},
-            "the class that `interceptor.classes` names",
-        ),
+        ("transforms.Route.regex", {}),
+        ("predicates.P.pattern", {}),
+        ("value.converter.schemas.enable", {}),
+        ("config.providers.file.class", {}),
+        ("topic.creation.default.cleanup.policy", {}),
+        ("my.key", {"topic.filter.class": "com.example.Filter"}),
+        ("source.consumer.my.key", {"source.consumer.interceptor.classes": "com.example.Interceptor"}),
     ],
 )
-def test_a_key_that_a_plugin_reads_is_passed_on(key: str, config: dict[str, object], to: str) -> None:
-    assert connector_key_meaning(SOURCE, key, "4.2", config=config) == PassedOn(to)
+def test_a_key_that_a_plugin_reads_is_passed_on(key: str, config: dict[str, object]) -> None:
+    assert connector_key_meaning(SOURCE, key, "4.2", config=config) == PassedOn()
 
 
 @pytest.mark.parametrize(

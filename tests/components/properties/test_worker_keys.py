@@ -81,5 +81,5 @@ def test_an_unknown_key_names_the_nearest_and_the_versions_that_know_it(
 
 
 def test_a_key_of_a_storage_topic_or_a_configuration_provider_is_passed_on() -> None:
-    assert worker_key_meaning("config.storage.max.message.bytes", "4.2") == PassedOn("the topic of configurations")
-    assert worker_key_meaning("config.providers.secret.class", "4.2") == PassedOn("a configuration provider")
+    assert worker_key_meaning("config.storage.max.message.bytes", "4.2") == PassedOn()
+    assert worker_key_meaning("config.providers.secret.class", "4.2") == PassedOn()
