@@ -91,35 +91,42 @@ _NO_WAITING = {"pulumi.com/skipAwait": "true"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class ValidationJobsArgs:
-    """A stack's checked flows, how to validate them, and the replications `after` which their Jobs begin."""
+class WholeTopologyArgs:
+    """A checked topology, its deployed flows, the stack that alerts name, how to validate `in_cluster`, and the objects
+    of the stack's `exporter`.
+    """
 
+    topology: Topology
     flows: Sequence[ResolvedFlow]
     stack: str
-    in_cluster: InCluster
+    region: str | None = None
+    secrets: Mapping[str, pulumi.Input[str]] = field(default_factory=dict, repr=False)
+    in_cluster: InCluster | None = None
     spark: SparkSettings = NO_SETTINGS
-    after: Mapping[str, pulumi.Resource] = field(default_factory=dict)
+    exporter: Sequence[PlannedObject] = ()
 
 
 class ValidationJobs(pulumi.ComponentResource):
-    """A Job or SparkApplication after each deployment, and a scheduled one. `outputs` maps flows to their Jobs."""
+    """A Job or SparkApplication after each deployment, and a scheduled one. They begin `after` the replications."""
 
-    outputs: pulumi.Output[dict[str, str]]
-
-    def __init__(self, name: str, args: ValidationJobsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        args: WholeTopologyArgs,
+        after: Mapping[str, pulumi.Resource],
+        opts: pulumi.ResourceOptions,
+    ) -> None:
         super().__init__("replication:kafka:ValidationJobs", name, None, opts)
         planned = validation_objects(args.flows, args.stack, args.in_cluster, args.spark)
         # A verdict from before the last change in its namespace is too old, so a Job waits for all flows there.
         beside: dict[str, dict[str, pulumi.Resource]] = {}
         for flow in args.flows:
-            if (replication := args.after.get(flow.expanded.replication)) is not None:
-                beside.setdefault(flow.namespace, {})[flow.expanded.replication] = replication
+            beside.setdefault(flow.namespace, {})[flow.expanded.replication] = after[flow.expanded.replication]
         namespaces = {flow.name: flow.namespace for flow in args.flows}
         jobs = {member.part: member.name for member in planned if member.kind in RUNS_ONCE}
         for name_of_flow, members in groupby(planned, key=attrgetter("part")):
             own = (member.annotated(_NO_WAITING) if member.kind in RUNS_ONCE else member for member in members)
-            register_in_order(name, own, {}, self, after=beside.get(namespaces[name_of_flow], {}).values())
-        self.outputs = known_output(jobs)
+            register_in_order(name, own, {}, self, after=beside[namespaces[name_of_flow]].values())
         self.register_outputs({"jobs": jobs})
 
 
@@ -141,22 +148,6 @@ class Exporter(pulumi.ComponentResource):
         self.register_outputs({})
 
 
-@dataclass(frozen=True, kw_only=True)
-class WholeTopologyArgs:
-    """A checked topology, its deployed flows, the stack that alerts name, how to validate `in_cluster`, and the objects
-    of the stack's `exporter`.
-    """
-
-    topology: Topology
-    flows: Sequence[ResolvedFlow]
-    stack: str
-    region: str | None = None
-    secrets: Mapping[str, pulumi.Input[str]] = field(default_factory=dict, repr=False)
-    in_cluster: InCluster | None = None
-    spark: SparkSettings = NO_SETTINGS
-    exporter: Sequence[PlannedObject] = ()
-
-
 def register_topology(args: WholeTopologyArgs, parent: pulumi.Resource | None = None) -> None:
     """Register the components of a topology, under `parent` if there is one."""
     options = pulumi.ResourceOptions(parent=parent)
@@ -170,10 +161,7 @@ def register_topology(args: WholeTopologyArgs, parent: pulumi.Resource | None = 
         watched = MonitoringArgs(topology=args.topology, stack=args.stack, region=args.region)
         Monitoring("monitoring", watched, options)
     if args.in_cluster is not None and args.flows:
-        validated = ValidationJobsArgs(
-            flows=args.flows, stack=args.stack, in_cluster=args.in_cluster, spark=args.spark, after=replications
-        )
-        ValidationJobs("validation", validated, options)
+        ValidationJobs("validation", args, replications, options)
     if args.exporter:
         Exporter("exporter", args.exporter, [*replications.values()], options)
 

@@ -118,22 +118,18 @@ def _send(producer: Producer, topic: str, partition: int, record: Record, failur
             return
 
 
-def consume_to(region: Region, group: str, stop_at: Positions) -> int:
-    """Consume as `group` up to these offsets, commit them, and return the number of records. Raises CannotRunError."""
+def consume_to(region: Region, group: str, stop_at: Positions) -> None:
+    """Consume as `group` up to these offsets, and commit them. Raises CannotRunError."""
     config = {"group.id": group, "enable.auto.commit": False, "auto.offset.reset": "earliest"}
     consumer = Consumer({**region.client_config(APP), **config})
     reached = dict.fromkeys(stop_at, 0)
-    read = 0
 
     def expect_end() -> None:
-        nonlocal read
         for message in consumer.consume(500, timeout=0.5):
             place = (message.topic() or "", message.partition() or 0)
             offset = message.offset()
-            if message.error() is not None or offset is None or place not in stop_at:
-                continue
-            read += offset < stop_at[place]
-            reached[place] = offset + 1
+            if message.error() is None and offset is not None and place in stop_at:
+                reached[place] = offset + 1
         behind = {place: reached[place] for place, stop in stop_at.items() if reached[place] < stop}
         if behind:
             raise NotYetError(f"positions {behind}")
@@ -147,7 +143,6 @@ def consume_to(region: Region, group: str, stop_at: Positions) -> int:
         raise _refused(f"consume as group {group}", region, error) from error
     finally:
         consumer.close()
-    return read
 
 
 def end_offsets(region: Region, topics: Iterable[str]) -> dict[tuple[str, int], int]:
