@@ -29,7 +29,6 @@ from kafka_replication.components.flows.naming import (
     keeper_secret_name,
     offset_syncs_topic_name,
     replication_policy,
-    secret_name,
     starts_group,
     storage_topic_name,
     validation_secret_name,
@@ -261,27 +260,21 @@ def keeper_login(flow: ResolvedFlow, side: Side) -> ClusterParameters | None:
 
 def _cluster(flow: ResolvedFlow, side: Side, *, as_connectors: bool = False) -> ClusterParameters:
     """Return how the job reaches a cluster: by its `validation` settings, otherwise as the connectors do."""
-    cluster = flow.cluster(side)
-    if as_connectors:
-        cluster = cluster.model_copy(update={"validation": None})
-    namespace = flow.namespace
-    owner = flow.secrets_owner(side)
-    own, connectors = validation_secret_name(owner, side), secret_name(owner, side)
-    login = _login(cluster.authentication, namespace, connectors)
+    cluster, namespace, connectors = flow.cluster(side), flow.namespace, flow.own_secret(side)
+    validation = None if as_connectors else cluster.validation
+    own = validation_secret_name(flow.secrets_owner(side), side)
     trust = _trust(cluster.tls.trust if cluster.tls else None, namespace, connectors)
-    authentication: Authentication | None = cluster.authentication
-    if cluster.validation is not None and cluster.validation.authentication is not None:
-        authentication = cluster.validation.authentication
-        login = _login(authentication, namespace, own)
-    if cluster.validation is not None and cluster.validation.trust is not None:
-        trust = _trust(cluster.validation.trust, namespace, own)
+    if validation is not None and validation.trust is not None:
+        trust = _trust(validation.trust, namespace, own)
         trust = trust and trust.model_copy(update={"workers_read_others": True})
+    own_login = validation.authentication if validation is not None else None
+    authentication = own_login or cluster.authentication
     return ClusterParameters(
         alias=flow.alias(side),
         bootstrap_servers=bootstrap_address(cluster),
         security_protocol=security_protocol(cluster, authentication),
         trust=trust,
-        authentication=login,
+        authentication=_login(authentication, namespace, own if own_login is not None else connectors),
     )
 
 

@@ -6,8 +6,7 @@ type is `plugins`. `tests/contract/test_metrics.py` compares the names with what
 """
 
 from collections.abc import Mapping
-
-import yaml
+from pathlib import Path
 
 from kafka_replication.components.flows.expansion import FlowShape
 from kafka_replication.components.flows.naming import config_map_name
@@ -45,26 +44,6 @@ FORMS = "metric.names.formats"
 #: Patterns that match whole names. The operator's own list for a KafkaConnect has no MirrorMaker metric.
 #: Source: Strimzi KafkaConnectCluster.DEFAULT_METRICS_ALLOW_LIST.
 ALLOW_LIST = ("kafka_connect_.*", RECORDS_LAG, "jvm_.*", "process_.*")
-
-#: JMX quotes names with characters such as `>`. Only the rule of task counts removes the quotes, since alerts compare
-#: the names of connectors.
-_JMX_RULES = {
-    "lowercaseOutputName": True,
-    "includeObjectNames": [
-        "kafka.connect:*",
-        "kafka.connect.mirror:*",
-        "kafka.consumer:type=consumer-fetch-manager-metrics,*",
-    ],
-    "rules": [
-        {
-            "pattern": r'kafka\.connect<type=connect-worker-metrics, connector="?([^"]+?)"?><>([a-z-]+)',
-            "name": "kafka_connect_connect_worker_metrics_$2",
-            "labels": {"connector": "$1"},
-        },
-        {"pattern": r"kafka\.connect"},
-        {"pattern": r"kafka\.consumer<.+replication-consumer.+><>records-lag:"},
-    ],
-}
 
 _REPORTER = "io.strimzi.kafka.metrics.prometheus.ClientMetricsReporter"
 #: Key of the rules in our own ConfigMap.
@@ -111,8 +90,12 @@ def _data(metrics: Metrics | None) -> dict[str, str]:
 
 
 def jmx_rules() -> str:
-    """Return our rules for the JMX exporter as YAML."""
-    return yaml.safe_dump(_JMX_RULES, sort_keys=False)
+    """Return our rules for the JMX exporter as YAML; any change of the text, also of a comment, restarts workers.
+
+    JMX quotes names with characters such as `>`. Only the rule of task counts removes the quotes, since alerts compare
+    the names of connectors.
+    """
+    return Path(__file__).with_name("jmx_rules.yaml").read_text()
 
 
 def metrics_properties(flow: ResolvedFlow, role: ConnectorRole, own: Config) -> Config:
