@@ -170,7 +170,6 @@ def _moved(before: DeployedWorkers, after: DeployedWorkers, flow: str) -> Iterat
 
 
 def _pods(before: DeployedWorkers, after: DeployedWorkers, flow: str) -> Iterator[Effect]:
-    """Yield an effect for pods that restart, start or stop, and for changed logging."""
     changed = _changed_keys(before.pods, after.pods) + _changed_keys(before.config, after.config, "config.")
     if before.target_address != after.target_address:
         changed.append("bootstrapServers")
@@ -197,7 +196,6 @@ def _pods(before: DeployedWorkers, after: DeployedWorkers, flow: str) -> Iterato
 
 
 def _all_workers(before: DeployedWorkers, after: DeployedWorkers, flow: str) -> Effect:
-    """Return what happens when the last worker stops, or the first one starts."""
     scales = f"{after.kind} `{after.name}` goes from {before.replicas} to {after.replicas} workers"
     if after.replicas:
         what = f"{scales}: its connectors continue where they stopped"

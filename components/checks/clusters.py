@@ -216,7 +216,6 @@ def _check_jaas(where: str, config: Mapping[str, str]) -> Iterator[Problem]:
 
 
 def _check_validation(where: str, cluster: Cluster) -> Iterator[Problem]:
-    """The validation job has credentials that it can use."""
     given = cluster.validation
     job_cannot_use = isinstance(cluster.authentication, OAuthAuthentication | CustomAuthentication)
     missing = {
@@ -290,7 +289,6 @@ def _check_form(where: str, read: Mapping[str, Server | None]) -> Iterator[Probl
 
 
 def _mistake(where: str, text: str) -> Problem:
-    """Return the problem of a server that clients refuse."""
     plain = text.partition("://")[2] or text
     if "@" in plain:
         # The part before the host may be a password.

@@ -292,7 +292,6 @@ def _bytes(size: re.Match[str]) -> Decimal:
 
 
 def _shown(value: Decimal) -> str:
-    """Return a number as a readable quantity."""
     for suffix, factor in (("Gi", 1024**3), ("Mi", 1024**2)):
         if value >= factor and value % factor == 0:
             return f"{value // factor}{suffix}"

@@ -42,7 +42,6 @@ def check_production(flow: ExpandedFlow) -> Iterator[Problem]:
 
 
 def _connectors(flow: ExpandedFlow) -> dict[str, Connector]:
-    """Return the connectors that run, by their key."""
     settings = flow.settings.connectors
     sources: dict[str, Connector] = {f"sources.{part}": source for part, source in settings.sources.items()}
     optional = {key: getattr(settings, key) for key in ("checkpoint", "heartbeat")}

@@ -140,7 +140,6 @@ def _operator_in_class(where: str, pattern: str, found: re.Match[str]) -> Proble
 
 
 def _check_repeated(flow: ExpandedFlow) -> Iterator[Problem]:
-    """No list has an entry twice."""
     for key, entries in pattern_lists(flow.settings).items():
         for entry in sorted({entry for entry in entries if entries.count(entry) > 1}):
             yield warning(

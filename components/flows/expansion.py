@@ -83,7 +83,6 @@ def expand(topology: Topology) -> tuple[ExpandedFlow, ...]:
 
 
 def _flows_of(name: str, replication: Replication) -> Iterator[ExpandedFlow]:
-    """Yield the flows of one replication."""
     match replication:
         case Flow():
             yield ExpandedFlow(name, name, FlowShape.FLOW, replication)
@@ -103,7 +102,6 @@ _BETWEEN = {"source": "between", "target": "between"}
 
 
 def _keys_without(of: type[Model], other: type[Model]) -> list[str]:
-    """Return the keys of a model that another model lacks."""
     lacking = of.model_fields.keys() - other.model_fields.keys()
     return sorted(str(of.model_fields[name].alias or name) for name in lacking)
 

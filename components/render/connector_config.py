@@ -230,7 +230,6 @@ def _connection(flow: ResolvedFlow, side: Side, prefix: str) -> _Entries:
 
 
 def _connection_key(key: str) -> str:
-    """Return the key of a cluster in the topology file that decides a client property."""
     if key == "bootstrap.servers":
         return "bootstrapServers"
     return "tls" if key.startswith(("ssl.truststore.", "security.protocol")) else "authentication"

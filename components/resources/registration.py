@@ -273,7 +273,6 @@ def _register_object(
 
 
 def _type(api_version: str, kind: str) -> str:
-    """Return the resource type of the Kubernetes provider."""
     group = api_version if "/" in api_version else f"core/{api_version}"
     return f"kubernetes:{group}:{kind}"
 

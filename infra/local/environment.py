@@ -129,7 +129,6 @@ def _provider_variables(kubeconfig: Path, *, overwrite: bool, deploys: bool) -> 
 
 
 def _provider_plugin() -> str | None:
-    """Return the path of Pulumi's Kubernetes provider plugin, if it is installed."""
     name = "pulumi-resource-kubernetes"
     home = Path(os.environ.get("PULUMI_HOME", Path.home() / ".pulumi"))
     installed = sorted(home.glob(f"plugins/resource-kubernetes-v*/{name}"))

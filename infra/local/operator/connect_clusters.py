@@ -113,7 +113,6 @@ class ConnectClusters:
         return {name: item.get("data") or {} for name, item in items.items() if item is not None}
 
     def _metrics_rules(self, connect: ConnectResource) -> str | None:
-        """Return the rules of the JMX exporter, if the workers report by it."""
         for config_map in connect.config_maps:
             if config_map.field == "metricsConfig":
                 return str(self._config_maps(connect)[config_map.name][config_map.key])

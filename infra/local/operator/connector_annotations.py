@@ -42,7 +42,6 @@ class OffsetsRequest:
 
 
 def _removal(*annotations: str) -> list[Object]:
-    """Return the JSON patch that removes these annotations."""
     paths = (f"/metadata/annotations/{annotation.replace('/', '~1')}" for annotation in annotations)
     return [{"op": "remove", "path": path} for path in paths]
 

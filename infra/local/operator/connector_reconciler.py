@@ -198,7 +198,6 @@ class ConnectorReconciler:
         return Outcome(condition, running, topics, restarts, (failed,) if failed else ())
 
     def _restarted(self, rest: ConnectRest, connector: ConnectorResource) -> bool:
-        """Carry out the restarts that somebody asked for; return whether there were any."""
         requests = [request for request in restart_requests(connector) if isinstance(request, RestartRequest)]
         for request in requests:
             log.info("connector %s/%s: %s", connector.namespace, connector.name, request.path)

@@ -259,7 +259,6 @@ def _config(item: Object, version: Version, mirror: Object, connector: Object) -
 
 
 def _additions(spec: Object, version: Version, config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the resource's tracing, rack awareness and metrics add to each connector."""
     added: dict[str, Any] = {}
     if spec.get("tracing", {}).get("type") == "opentelemetry":
         added["consumer.interceptor.classes"] = f"{_TRACING}ConsumerInterceptor"

@@ -134,7 +134,6 @@ def _prepare(site: StackFacts, alias: str) -> Launch:
 
 
 def _format(site: StackFacts, alias: str, properties: Path) -> None:
-    """Format the empty log directory with the cluster id."""
     arguments = ("format", "-t", site.cluster_ids[alias], "-c", properties, "--ignore-formatted")
     lib = site.artifacts.connect_lib
     command = java_command(site.artifacts.jdk, [lib / "*"], "kafka.tools.StorageTool", *arguments, heap_mib=128)

@@ -76,7 +76,6 @@ def target_files(monitors: Iterable[Object], pods: Sequence[Object]) -> dict[str
 
 
 def _targets(monitor: Object, endpoint: Object, pods: Iterable[Object]) -> Iterator[Config]:
-    """Yield a target for each port of the endpoint's name in a selected Pod."""
     for pod in pods:
         for container in pod["spec"]["containers"] if _selects(monitor, pod) else ():
             for port in container.get("ports") or ():
