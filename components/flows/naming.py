@@ -13,6 +13,8 @@ from kafka_replication.components.topology.model import Flow, OffsetSyncsLocatio
 
 StorageRole = Literal["configs", "offsets", "status"]
 STORAGE_ROLES: tuple[StorageRole, ...] = ("configs", "offsets", "status")
+#: Who uses a Secret with credentials: the connectors, the validation job or the keeper.
+SecretUse = Literal["credentials", "validation", "keeper"]
 #: A pattern that matches the names of all storage topics.
 STORAGE_TOPICS = "mirror-.*-(configs|offsets|status)-internal"
 #: The names that connectors of a KafkaMirrorMaker2 have in Connect.
@@ -73,19 +75,9 @@ def connector_name(flow_name: str, flow: Flow, role: ConnectorRole, part: str = 
     return f"{flow_name}-{role}-{part}" if part else f"{flow_name}-{role}"
 
 
-def secret_name(flow_name: str, side: Side) -> str:
-    """Return the name of the rendered Secret with a cluster's credentials for the connectors."""
-    return f"{flow_name}-{side}-credentials"
-
-
-def validation_secret_name(flow_name: str, side: Side) -> str:
-    """Return the name of the rendered Secret with the validation's credentials, not for connectors."""
-    return f"{flow_name}-{side}-validation"
-
-
-def keeper_secret_name(flow_name: str, side: Side) -> str:
-    """Return the name of the rendered Secret with the keeper's credentials."""
-    return f"{flow_name}-{side}-keeper"
+def secret_name(flow_name: str, side: Side, use: SecretUse) -> str:
+    """Rendered Secret with a cluster's credentials; the connectors' Role includes only the one with theirs."""
+    return f"{flow_name}-{side}-{use}"
 
 
 def validation_run_name(flow_name: str) -> str:

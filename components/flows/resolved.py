@@ -15,7 +15,7 @@ from typing import Any
 from kafka_replication.components.contract.problems import Problem, ReplicationError
 from kafka_replication.components.flows.expansion import ExpandedFlow, expand
 from kafka_replication.components.flows.heartbeats import Heartbeats, heartbeats_on
-from kafka_replication.components.flows.naming import connect_name, namespace_name, secret_name
+from kafka_replication.components.flows.naming import SecretUse, connect_name, namespace_name, secret_name
 from kafka_replication.components.flows.operators import Strimzi, StrimziApi, strimzi
 from kafka_replication.components.kafka.replication_policy import Side
 from kafka_replication.components.topology.clusters import (
@@ -63,13 +63,11 @@ class ResolvedFlow:
         """Kubernetes namespace of the flow's objects."""
         return namespace_name(self.workers, self.settings)
 
-    def secrets_owner(self, side: Side) -> str:
-        """Return what a cluster's rendered Secrets are named after; mirrors that share workers share their target's."""
-        return self.expanded.owner if side == "target" else self.name
-
-    def own_secret(self, side: Side) -> str:
-        """Name of the Secret with a cluster's credentials from the stack's configuration."""
-        return secret_name(self.secrets_owner(side), side)
+    def own_secret(self, side: Side, use: SecretUse = "credentials") -> str:
+        """Name of the Secret with a cluster's credentials from the stack's configuration; mirrors that share workers
+        share their target's.
+        """
+        return secret_name(self.expanded.owner if side == "target" else self.name, side, use)
 
     @property
     def heartbeat_topics(self) -> frozenset[str]:
@@ -133,30 +131,22 @@ def missing_config(where: str, key: str, *, secret: bool) -> Problem:
     )
 
 
-def config_secrets(cluster: Cluster) -> dict[str, ConfigValue]:
-    """Return the connectors' credentials in the stack's configuration, by their key in the rendered Secret."""
+def config_secrets(cluster: Cluster) -> dict[SecretUse, dict[str, ConfigValue]]:
+    """Return the credentials in the stack's configuration, by their key in the rendered Secret of each use."""
     held: dict[str, object] = {**credentials(cluster.authentication)}
     if isinstance(cluster.authentication, OAuthAuthentication):
         held[TOKEN_TRUST_KEY] = cluster.authentication.trust
     trust = cluster.tls.trust if cluster.tls else None
     held |= {"truststore.password": trust.password} if isinstance(trust, KeystoreTrust) else {"ca.crt": trust}
-    return _configured(held)
-
-
-def validation_config_secrets(cluster: Cluster) -> dict[str, ConfigValue]:
-    """Return the validation job's credentials that come from the stack's configuration, by their key in the Secret."""
-    if cluster.validation is None:
-        return {}
-    return _configured({**credentials(cluster.validation.authentication), "ca.crt": cluster.validation.trust})
-
-
-def keeper_config_secrets(cluster: Cluster) -> dict[str, ConfigValue]:
-    """Return the keeper's credentials that come from the stack's configuration, by their key in the Secret."""
-    return _configured(credentials(cluster.keeper.authentication)) if cluster.keeper is not None else {}
-
-
-def _configured(held: Mapping[str, object]) -> dict[str, ConfigValue]:
-    return {key: value for key, value in held.items() if isinstance(value, ConfigValue)}
+    by_use: dict[SecretUse, Mapping[str, object]] = {"credentials": held}
+    if (validation := cluster.validation) is not None:
+        by_use["validation"] = {**credentials(validation.authentication), "ca.crt": validation.trust}
+    if cluster.keeper is not None:
+        by_use["keeper"] = credentials(cluster.keeper.authentication)
+    return {
+        use: {key: value for key, value in values.items() if isinstance(value, ConfigValue)}
+        for use, values in by_use.items()
+    }
 
 
 def config_keys(topology: Topology) -> frozenset[str]:
@@ -168,9 +158,8 @@ def config_values(cluster: Cluster) -> Iterator[ConfigValue]:
     """Yield all addresses and credentials of a cluster that come from the stack's configuration."""
     if isinstance(cluster.bootstrap_servers, ConfigValue):
         yield cluster.bootstrap_servers
-    yield from config_secrets(cluster).values()
-    yield from validation_config_secrets(cluster).values()
-    yield from keeper_config_secrets(cluster).values()
+    for values in config_secrets(cluster).values():
+        yield from values.values()
 
 
 #: Settings of the workers for their size, placement and monitoring.

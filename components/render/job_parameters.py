@@ -26,12 +26,10 @@ from kafka_replication.components.contract.parameters import Authentication as J
 from kafka_replication.components.contract.parameters import Trust as JobTrust
 from kafka_replication.components.flows.naming import (
     connector_name,
-    keeper_secret_name,
     offset_syncs_topic_name,
     replication_policy,
     starts_group,
     storage_topic_name,
-    validation_secret_name,
 )
 from kafka_replication.components.flows.resolved import ResolvedFlow, bootstrap_address, flow_digest
 from kafka_replication.components.flows.selections import (
@@ -250,9 +248,8 @@ def keeper_login(flow: ResolvedFlow, side: Side) -> ClusterParameters | None:
     if cluster.keeper is None:
         return None
     login = cluster.keeper.authentication
-    own = keeper_secret_name(flow.secrets_owner(side), side)
     changed = {
-        "authentication": _login(login, flow.namespace, own),
+        "authentication": _login(login, flow.namespace, flow.own_secret(side, "keeper")),
         "security_protocol": security_protocol(cluster, login),
     }
     return _cluster(flow, side).model_copy(update=changed)
@@ -262,7 +259,7 @@ def _cluster(flow: ResolvedFlow, side: Side, *, as_connectors: bool = False) -> 
     """Return how the job reaches a cluster: by its `validation` settings, otherwise as the connectors do."""
     cluster, namespace, connectors = flow.cluster(side), flow.namespace, flow.own_secret(side)
     validation = None if as_connectors else cluster.validation
-    own = validation_secret_name(flow.secrets_owner(side), side)
+    own = flow.own_secret(side, "validation")
     trust = _trust(cluster.tls.trust if cluster.tls else None, namespace, connectors)
     if validation is not None and validation.trust is not None:
         trust = _trust(validation.trust, namespace, own)

@@ -11,19 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from kafka_replication.components.flows.naming import keeper_secret_name, validation_secret_name
 from kafka_replication.components.flows.operators import StrimziApi
-from kafka_replication.components.flows.resolved import (
-    ResolvedFlow,
-    config_secrets,
-    keeper_config_secrets,
-    validation_config_secrets,
-)
+from kafka_replication.components.flows.resolved import ResolvedFlow, config_secrets
 from kafka_replication.components.kafka.replication_policy import SIDES, Side
 from kafka_replication.components.render.planned_objects import Manifest, ObjectRole, PlannedObject, flow_object
 from kafka_replication.components.topology.clusters import (
     TOKEN_TRUST_KEY,
-    ConfigValue,
     CustomAuthentication,
     KeystoreTrust,
     OAuthAuthentication,
@@ -156,20 +149,13 @@ def secret_objects(flow: ResolvedFlow) -> list[PlannedObject]:
 
 def cluster_secrets(flow: ResolvedFlow, side: Side) -> list[PlannedObject]:
     """Return the Secrets with the credentials of one of a flow's clusters."""
-    cluster, owner = flow.cluster(side), flow.secrets_owner(side)
-    validation, keeper = validation_secret_name(owner, side), keeper_secret_name(owner, side)
-    return [
-        *_secret(flow, ObjectRole(f"{side}-credentials"), flow.own_secret(side), config_secrets(cluster)),
-        *_secret(flow, ObjectRole(f"{side}-validation"), validation, validation_config_secrets(cluster)),
-        *_secret(flow, ObjectRole(f"{side}-keeper"), keeper, keeper_config_secrets(cluster)),
-    ]
-
-
-def _secret(flow: ResolvedFlow, role: ObjectRole, name: str, values: dict[str, ConfigValue]) -> list[PlannedObject]:
-    if not values:
-        return []
-    secret = flow_object(flow, role, "v1", "Secret", name, type="Opaque")
-    return [replace(secret, secret_values={key: value.config for key, value in values.items()})]
+    secrets = []
+    for use, values in config_secrets(flow.cluster(side)).items():
+        if values:
+            role, name = ObjectRole(f"{side}-{use}"), flow.own_secret(side, use)
+            secret = flow_object(flow, role, "v1", "Secret", name, type="Opaque")
+            secrets.append(replace(secret, secret_values={key: value.config for key, value in values.items()}))
+    return secrets
 
 
 def mounts(flow: ResolvedFlow, sides: Iterable[Side]) -> Manifest:

@@ -20,12 +20,7 @@ from kafka_replication.components.contract.problems import (
     warning,
 )
 from kafka_replication.components.flows.expansion import expand
-from kafka_replication.components.flows.resolved import (
-    config_keys,
-    config_secrets,
-    keeper_config_secrets,
-    validation_config_secrets,
-)
+from kafka_replication.components.flows.resolved import config_keys, config_secrets
 from kafka_replication.components.properties.definitions import nearest
 from kafka_replication.components.properties.values import value_text
 from kafka_replication.components.render.kafka_users import kafka_user_objects
@@ -135,7 +130,8 @@ def _values_of_a_stack(cluster: Cluster) -> Iterator[tuple[str, str, str]]:
     if isinstance(cluster.bootstrap_servers, ConfigValue):
         yield "the address", cluster.bootstrap_servers.config, "write the address there."
     own = cluster.validation is not None and cluster.validation.authentication is not None
-    used = validation_config_secrets(cluster) if own else config_secrets(cluster) | validation_config_secrets(cluster)
+    secrets = config_secrets(cluster)
+    used = ({} if own else secrets["credentials"]) | secrets.get("validation", {})
     remedy = "name the Secret in the flow's namespace that has it, as `{secret: NAME, key: KEY}`."
     for credential in used.values():
         yield "a credential", credential.config, remedy
@@ -297,9 +293,10 @@ def _read_by_flows(settings: StackSettings) -> Iterator[tuple[str, tuple[str, bo
     for alias in sorted(sides):
         cluster = topology.clusters[alias]
         if isinstance(cluster.bootstrap_servers, ConfigValue):
-            yield cluster.bootstrap_servers.config, (alias, False)
-        for secrets in (config_secrets, validation_config_secrets, keeper_config_secrets):
-            yield from ((value.config, (alias, True)) for value in secrets(cluster).values())
+            yield _Need(cluster.bootstrap_servers.config, alias, secret=False)
+        for secrets in config_secrets(cluster).values():
+            for value in secrets.values():
+                yield _Need(value.config, alias, secret=True)
 
 
 def _deployed(topology: Topology, region: str | None) -> Iterator[Flow]:

@@ -12,7 +12,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from kafka_replication.components.contract.parameters import FlowParameters
 from kafka_replication.components.contract.problems import RefusedError
 from kafka_replication.components.contract.published_verdict import PROOF_HOURS
-from kafka_replication.components.flows.naming import keeper_secret_name, validation_secret_name
 from kafka_replication.components.flows.resolved import ResolvedFlow, config_values
 from kafka_replication.components.kafka.replication_policy import SIDES, Side
 from kafka_replication.components.render.flow_acls import flows_without_addresses
@@ -124,14 +123,13 @@ def _places(flow: ResolvedFlow, side: Side) -> Iterator[CredentialPlace]:
     trust = cluster.tls.trust if cluster.tls else None
     for place in (*_login(flow, alias, cluster.authentication, own_secret), *_trust(flow, trust, own_secret)):
         yield CredentialPlace(alias, True, flow.name, user, place)
-    owner = flow.secrets_owner(side)
     if (keeper := cluster.keeper) is not None:
-        for place in _login(flow, alias, keeper.authentication, keeper_secret_name(owner, side)):
+        for place in _login(flow, alias, keeper.authentication, flow.own_secret(side, "keeper")):
             yield CredentialPlace(alias, False, flow.name, clusters.keeper_principal(cluster) or "", place)
     if (access := cluster.validation) is None:
         return
     user = clusters.validation_principal(cluster) or user
-    own_secret = validation_secret_name(owner, side)
+    own_secret = flow.own_secret(side, "validation")
     for place in (*_login(flow, alias, access.authentication, own_secret), *_trust(flow, access.trust, own_secret)):
         yield CredentialPlace(alias, False, flow.name, user, place)
 
