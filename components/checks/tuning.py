@@ -5,7 +5,7 @@ highest rate of a partition is what is in flight at once, divided by the time th
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kafka_replication.components.contract.problems import Problem, warning
@@ -22,11 +22,10 @@ from kafka_replication.components.kafka.throughput import (
 )
 from kafka_replication.components.properties.clients import DATA_PRODUCER, SOURCE_CONSUMER
 from kafka_replication.components.render.client_settings import client_settings, flow_clients, with_defaults
-from kafka_replication.components.render.config_layers import EffectiveSetting, LayerName, layer, merged
+from kafka_replication.components.render.config_layers import LayerName, Settings, layer, merged
 from kafka_replication.components.render.connector_config import changeable_layers
 from kafka_replication.components.topology.model import Preset
 
-_Settings = Mapping[str, EffectiveSetting]
 _DELIVERY = "delivery.timeout.ms"
 #: Limit for idempotent producers. Source: ProducerConfig.
 _MOST_IN_FLIGHT = 5
@@ -57,7 +56,7 @@ def client_numbers(flow: ExpandedFlow) -> tuple[Numbers, Numbers]:
     return _numbers(consumes), _numbers(produces)
 
 
-def _client_settings(flow: ExpandedFlow, part: str) -> tuple[_Settings, _Settings]:
+def _client_settings(flow: ExpandedFlow, part: str) -> tuple[Settings, Settings]:
     connector = merged(changeable_layers(flow, "source", part))
     worker = merged([layer(LayerName.WORKER, flow.settings.connect.config, flow.where("connect.config"))])
     producer = next(client for client in flow_clients(flow.settings, "source") if client.name == DATA_PRODUCER.name)
@@ -68,11 +67,11 @@ def _client_settings(flow: ExpandedFlow, part: str) -> tuple[_Settings, _Setting
     return consumes, produces
 
 
-def _numbers(settings: _Settings) -> Numbers:
+def _numbers(settings: Settings) -> Numbers:
     return {name: _number(settings, name) for name in settings}
 
 
-def _check_ceilings(flow: ExpandedFlow, part: str, consumes: _Settings, produces: _Settings) -> Iterator[Problem]:
+def _check_ceilings(flow: ExpandedFlow, part: str, consumes: Settings, produces: Settings) -> Iterator[Problem]:
     tuning = flow.settings.tuning
     if tuning.round_trip_milliseconds is None or tuning.bytes_per_second_per_partition is None:
         return
@@ -156,7 +155,7 @@ def _raise(way: _Way, limit: Limit, needed: int) -> str:
     )
 
 
-def _check_order(flow: ExpandedFlow, part: str, produces: _Settings) -> Iterator[Problem]:
+def _check_order(flow: ExpandedFlow, part: str, produces: Settings) -> Iterator[Problem]:
     in_flight = _number(produces, IN_FLIGHT) or 1
     where = flow.where(f"connectors.sources.{part}.config" if part else "connectors.source.config")
     idempotent = str(produces["enable.idempotence"].value).lower() == "true"
@@ -189,7 +188,7 @@ def _check_order(flow: ExpandedFlow, part: str, produces: _Settings) -> Iterator
         )
 
 
-def _check_delivery(flow: ExpandedFlow, part: str, produces: _Settings) -> Iterator[Problem]:
+def _check_delivery(flow: ExpandedFlow, part: str, produces: Settings) -> Iterator[Problem]:
     """Source: KafkaProducer.configureDeliveryTimeout; Connect always sets the timeout."""
     delivery, linger, request = (_number(produces, name) for name in (_DELIVERY, "linger.ms", "request.timeout.ms"))
     if delivery is None or linger is None or request is None or delivery >= linger + request:
@@ -208,7 +207,7 @@ def _connector(part: str) -> str:
     return f"the source connector `{part}`" if part else "the source connector"
 
 
-def _number(settings: _Settings, name: str) -> int | None:
+def _number(settings: Settings, name: str) -> int | None:
     """Return a property as a whole number; None for a placeholder, whose value is not known here."""
     try:
         return int(str(settings[name].value))

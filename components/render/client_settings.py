@@ -18,7 +18,7 @@ from kafka_replication.components.properties.clients import (
     worker_properties,
 )
 from kafka_replication.components.properties.definitions import Owner, definitions
-from kafka_replication.components.render.config_layers import EffectiveSetting, Layer, LayerValue, merged
+from kafka_replication.components.render.config_layers import EffectiveSetting, Layer, LayerValue, Settings, merged
 from kafka_replication.components.topology.model import ExactlyOnce, Flow, Preset
 
 _KIB = 1024
@@ -119,10 +119,7 @@ def flow_clients(flow: Flow, role: ConnectorRole) -> tuple[Client, ...]:
 
 
 def client_settings(
-    client: Client,
-    connector: Mapping[str, EffectiveSetting],
-    worker: Mapping[str, EffectiveSetting],
-    kafka_version: str,
+    client: Client, connector: Settings, worker: Settings, kafka_version: str
 ) -> dict[str, EffectiveSetting]:
     """Return a client's settings without Kafka's defaults. Connectors win over workers, and fixed values over all."""
     setter = "Connect" if client.side == "worker" else "MirrorMaker"
@@ -130,13 +127,8 @@ def client_settings(
         name: EffectiveSetting(value, "", setter, f"{setter} sets it unless it is configured.")
         for name, value in client.defaults.items()
     }
-    for settings, reached in (
-        (worker, worker_properties(client, {key: setting.value for key, setting in worker.items()}, kafka_version)),
-        (
-            connector,
-            client_properties(client, {key: setting.value for key, setting in connector.items()}, kafka_version),
-        ),
-    ):
+    for settings, reached_by in ((worker, worker_properties), (connector, client_properties)):
+        reached = reached_by(client, {key: setting.value for key, setting in settings.items()}, kafka_version)
         effective |= {name: settings[key] for name, (_, key) in reached.items()}
     fixed = {
         name: EffectiveSetting(value, "", setter, f"{setter} always sets it to this.")
@@ -167,15 +159,13 @@ def _settings_in(layers: Iterable[Layer], prefixes: Iterable[str], name: str) ->
     ]
 
 
-def with_defaults(
-    client: Client, settings: Mapping[str, EffectiveSetting], kafka_version: str
-) -> dict[str, EffectiveSetting]:
+def with_defaults(client: Client, settings: Settings, kafka_version: str) -> dict[str, EffectiveSetting]:
     """Return the settings together with Kafka's own defaults for everything that is not set."""
     return {**_kafka_defaults(client.kind, kafka_version), **settings}
 
 
 @functools.cache
-def _kafka_defaults(kind: Owner, kafka_version: str) -> Mapping[str, EffectiveSetting]:
+def _kafka_defaults(kind: Owner, kafka_version: str) -> Settings:
     return {
         name: EffectiveSetting(definition.default, "", KAFKA, f"default of Kafka {kafka_version}")
         for name, definition in definitions(kafka_version, kind).items()

@@ -46,6 +46,10 @@ class EffectiveSetting:
     why: str
 
 
+#: The effective settings of a connector, a worker or a client, by property.
+Settings = Mapping[str, EffectiveSetting]
+
+
 @dataclass(frozen=True)
 class Layer:
     """The properties that one layer sets."""

@@ -108,12 +108,6 @@ def executor_template(flow: str, asked: InCluster, container_name: str = EXECUTO
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"labels": run_labels(flow, EXECUTOR)}, "spec": spec}
 
 
-def executor_arguments(namespace: str, image: str, asked: Executors) -> Iterator[str]:
-    """Yield the job's arguments."""
-    yield f"--master=k8s://{API_SERVER}"
-    yield from (f"--spark-conf={key}={value}" for key, value in executor_settings(namespace, image, asked).items())
-
-
 def executor_settings(namespace: str, image: str, asked: Executors) -> Mapping[str, str]:
     """Return the settings of Spark that the job gets. A kubelet replaces $(POD_NAME) and $(POD_IP)."""
     settings: dict[str, str] = {
@@ -153,11 +147,10 @@ class JobRun:
 def pod_spec(run: JobRun) -> dict[str, Any]:
     """Return the pod of a Job."""
     flow, asked = run.flow, run.asked
-    arguments = [
-        *job_arguments(run),
-        *run.spark.arguments,
-        *(executor_arguments(flow.namespace, asked.image, asked.executors) if asked.executors else ()),
-    ]
+    arguments = [*job_arguments(run), *run.spark.arguments]
+    if asked.executors is not None:
+        settings = executor_settings(flow.namespace, asked.image, asked.executors)
+        arguments += [f"--master=k8s://{API_SERVER}", *(f"--spark-conf={key}={settings[key]}" for key in settings)]
     mounts, volumes = mounted(run, "tmp")
     container = {
         "name": VALIDATION,
