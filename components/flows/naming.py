@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Literal
 
-from kafka_replication.components.kafka.connectors import ConnectorRole
+from kafka_replication.components.kafka.connectors import CONNECTOR_CLASSES, ConnectorRole
 from kafka_replication.components.kafka.replication_policy import POLICY_CLASSES, ReplicationPolicy, Side
 from kafka_replication.components.topology.connectors import Connector
 from kafka_replication.components.topology.model import Flow, OffsetSyncsLocation
@@ -45,9 +45,9 @@ def heartbeat_workers_name(workers: str) -> str:
     return f"{workers}-heartbeats"
 
 
-def mirror_connector_name(flow: Flow, connector_class: str) -> str:
-    """Return the name that the operator gives a mirror's connector. Source: KafkaMirrorMaker2Connectors."""
-    return f"{flow.source}->{flow.target}.{connector_class.rpartition('.')[2]}"
+def mirror_connector_name(flow: Flow, role: ConnectorRole) -> str:
+    """Name that the operator gives a connector of a KafkaMirrorMaker2. Source: KafkaMirrorMaker2Connectors."""
+    return f"{flow.source}->{flow.target}.{CONNECTOR_CLASSES[role].rpartition('.')[2]}"
 
 
 def group_id(workers: str, flow: Flow) -> str:

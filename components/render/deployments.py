@@ -7,21 +7,18 @@ from typing import TypedDict
 
 from kafka_replication.components.contract.parameters import ConnectorParameters
 from kafka_replication.components.flows.expansion import FlowShape
-from kafka_replication.components.flows.naming import connector_name, mirror_connector_name, replication_policy
+from kafka_replication.components.flows.naming import replication_policy
 from kafka_replication.components.flows.resolved import ResolvedFlow, flow_digest
-from kafka_replication.components.kafka.connectors import CONNECTOR_CLASSES
 from kafka_replication.components.render.heartbeat_workers import heartbeat_workers
 from kafka_replication.components.render.kafka_connect import connect_object
 from kafka_replication.components.render.kafka_connectors import (
     connector_config_maps,
     connector_objects,
     connector_roles,
+    is_mirrored,
+    name_in_connect,
 )
-from kafka_replication.components.render.kafka_mirror_maker2 import (
-    mirror_maker2_objects,
-    mirror_roles,
-    sends_heartbeats_apart,
-)
+from kafka_replication.components.render.kafka_mirror_maker2 import mirror_maker2_objects
 from kafka_replication.components.render.metrics import metrics_objects
 from kafka_replication.components.render.namespaces import access_objects, namespace_objects
 from kafka_replication.components.render.planned_objects import PlannedObject
@@ -93,15 +90,12 @@ def flow_outputs(flow: ResolvedFlow) -> FlowOutputs:
 
 def declared_connectors(flow: ResolvedFlow) -> Iterator[ConnectorParameters]:
     """Yield every connector of the flow, the source connectors first."""
-    mirror, api = flow.expanded.shape is FlowShape.MIRROR_MAKER2, flow.strimzi.api_version
-    for role in mirror_roles(flow) if mirror else ():
-        name = mirror_connector_name(flow.settings, CONNECTOR_CLASSES[role])
-        yield ConnectorParameters(
-            role=role, connector=name, api_version=api, kind="KafkaMirrorMaker2", object_name=flow.connect_name
-        )
     for role, part in connector_roles(flow.settings):
-        if not mirror or (role == "heartbeat" and sends_heartbeats_apart(flow)):
-            name = connector_name(flow.name, flow.settings, role, part)
-            yield ConnectorParameters(
-                role=role, connector=name, api_version=api, kind="KafkaConnector", object_name=name
-            )
+        mirrored, name = is_mirrored(flow, role), name_in_connect(flow, role, part)
+        yield ConnectorParameters(
+            role=role,
+            connector=name,
+            api_version=flow.strimzi.api_version,
+            kind="KafkaMirrorMaker2" if mirrored else "KafkaConnector",
+            object_name=flow.connect_name if mirrored else name,
+        )

@@ -7,7 +7,13 @@ connector starts, so a new value must also change the connector; the new name do
 
 from typing import Any
 
-from kafka_replication.components.flows.naming import config_map_name, connector_name, policy_class
+from kafka_replication.components.flows.expansion import FlowShape
+from kafka_replication.components.flows.naming import (
+    config_map_name,
+    connector_name,
+    mirror_connector_name,
+    policy_class,
+)
 from kafka_replication.components.flows.operators import CLUSTER_LABEL
 from kafka_replication.components.flows.resolved import ResolvedFlow
 from kafka_replication.components.flows.selections import each_once, excluded_topics, source_parts, source_settings
@@ -102,6 +108,19 @@ def connector_roles(flow: Flow) -> tuple[tuple[ConnectorRole, str], ...]:
     others: tuple[ConnectorRole, ...] = ("checkpoint", "heartbeat")
     sources: list[tuple[ConnectorRole, str]] = [("source", part) for part in source_parts(flow)]
     return (*sources, *((role, "") for role in others if getattr(flow.connectors, role).enabled))
+
+
+def is_mirrored(flow: ResolvedFlow, role: ConnectorRole) -> bool:
+    """Return whether a KafkaMirrorMaker2 itself runs a connector; every other one is a KafkaConnector."""
+    mirror = flow.expanded.shape is FlowShape.MIRROR_MAKER2
+    return mirror and (role != "heartbeat" or flow.api.has_heartbeat_mirrors)
+
+
+def name_in_connect(flow: ResolvedFlow, role: ConnectorRole, part: str) -> str:
+    """Return the name that a connector of a flow has in Connect."""
+    if is_mirrored(flow, role):
+        return mirror_connector_name(flow.settings, role)
+    return connector_name(flow.name, flow.settings, role, part)
 
 
 def connector_fields(connector: Connector) -> Manifest:

@@ -8,7 +8,6 @@ from kafka_replication.components.flows.naming import mirror_maker2_account_name
 from kafka_replication.components.flows.operators import CUSTOM_SINCE, StrimziApi
 from kafka_replication.components.flows.resolved import ResolvedFlow, bootstrap_address
 from kafka_replication.components.flows.selections import each_once, excluded_groups, excluded_topics
-from kafka_replication.components.kafka.connectors import ConnectorRole
 from kafka_replication.components.kafka.replication_policy import Side
 from kafka_replication.components.render.api_versions import group_fields, security_fields, trust_fields
 from kafka_replication.components.render.config_layers import Config, values
@@ -25,6 +24,8 @@ from kafka_replication.components.render.kafka_connectors import (
     connector_config_maps,
     connector_fields,
     connector_object,
+    connector_roles,
+    is_mirrored,
 )
 from kafka_replication.components.render.metrics import metrics_fields, metrics_objects
 from kafka_replication.components.render.namespaces import access_objects, namespace_objects, read_access_objects
@@ -132,21 +133,13 @@ def mirror_worker_config(flow: ResolvedFlow) -> Config:
     return config
 
 
-def mirror_roles(flow: ResolvedFlow) -> tuple[ConnectorRole, ...]:
-    """Return the connectors of a mirror that the KafkaMirrorMaker2 itself runs."""
-    connectors = flow.settings.connectors
-    checkpoint: tuple[ConnectorRole, ...] = ("checkpoint",) if connectors.checkpoint.enabled else ()
-    heartbeat = connectors.heartbeat.enabled and flow.api.has_heartbeat_mirrors
-    return ("source", *checkpoint, "heartbeat") if heartbeat else ("source", *checkpoint)
-
-
 def _mirror(flow: ResolvedFlow) -> Manifest:
     settings = flow.settings
     fields: Manifest = {
         "topicsPattern": ",".join(each_once(settings.topics)),
         "topicsExcludePattern": ",".join(excluded_topics(settings, flow.expanded.kafka)),
     }
-    roles = mirror_roles(flow)
+    roles = [role for role, _ in connector_roles(settings) if is_mirrored(flow, role)]
     if "checkpoint" in roles:
         fields["groupsPattern"] = ",".join(each_once(settings.groups))
         fields["groupsExcludePattern"] = ",".join(excluded_groups(settings))
@@ -167,10 +160,11 @@ def _access(first: ResolvedFlow, body: Manifest) -> list[PlannedObject]:
 def _heartbeats(mirrors: Mirrors) -> Iterator[PlannedObject]:
     """Yield the workers of heartbeats that the resource cannot send; mirrors share them unless one has conflicts."""
     groups: dict[str, list[ResolvedFlow]] = {}
-    for mirror in mirrors:
-        if sends_heartbeats_apart(mirror):
-            sender = heartbeat_workers(mirror)
-            groups.setdefault(sender.workers, []).append(sender)
+    enabled = [mirror for mirror in mirrors if mirror.settings.connectors.heartbeat.enabled]
+    apart = [mirror for mirror in enabled if not mirror.api.has_heartbeat_mirrors]
+    for mirror in apart:
+        sender = heartbeat_workers(mirror)
+        groups.setdefault(sender.workers, []).append(sender)
     for senders in groups.values():
         for sender in senders:
             for config_map in connector_config_maps(sender):
@@ -180,11 +174,5 @@ def _heartbeats(mirrors: Mirrors) -> Iterator[PlannedObject]:
         around = (*access_objects(*senders), *metrics_objects(senders[0]))
         yield from (replace(planned, part=part) for planned in around)
         yield replace(connect_object(*senders), part=own)
-    for mirror in mirrors:
-        if sends_heartbeats_apart(mirror):
-            yield _of_mirror(mirror, connector_object(mirror, "heartbeat"))
-
-
-def sends_heartbeats_apart(mirror: ResolvedFlow) -> bool:
-    """Return whether a KafkaConnector sends the mirror's heartbeats, because the KafkaMirrorMaker2 cannot run it."""
-    return mirror.settings.connectors.heartbeat.enabled and not mirror.api.has_heartbeat_mirrors
+    for mirror in apart:
+        yield _of_mirror(mirror, connector_object(mirror, "heartbeat"))

@@ -9,18 +9,15 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kafka_replication.components.flows.expansion import FlowShape
-from kafka_replication.components.flows.naming import connector_name, mirror_connector_name
 from kafka_replication.components.flows.operators import CLUSTER_LABEL, WORKER_KINDS
 from kafka_replication.components.flows.resolved import ResolvedFlow
-from kafka_replication.components.kafka.connectors import CONNECTOR_CLASSES
 from kafka_replication.components.render.alerts import alert_rules
 from kafka_replication.components.render.config_layers import Config, values
 from kafka_replication.components.render.connector_config import changeable_layers
 from kafka_replication.components.render.dashboard import dashboard
 from kafka_replication.components.render.deployments import Deployment, declared_connectors, deployments
 from kafka_replication.components.render.flow_acls import flows_without_addresses
-from kafka_replication.components.render.kafka_connectors import connector_roles
+from kafka_replication.components.render.kafka_connectors import connector_roles, name_in_connect
 from kafka_replication.components.render.metrics import LEGACY_NAMES, RECORDS_LAG, reports_both
 from kafka_replication.components.render.planned_objects import ObjectRole, PlannedObject, manifest
 from kafka_replication.components.topology.model import MonitoringSettings, Topology
@@ -107,12 +104,9 @@ def _legacy_names(flows: Sequence[ResolvedFlow]) -> Iterator[Relabeling]:
 
 def _configs(flow: ResolvedFlow) -> Iterator[tuple[str, Config]]:
     """Yield the name in Connect of each connector that reports metrics, and what the user configures for it."""
-    mirror = flow.expanded.shape is FlowShape.MIRROR_MAKER2
     for role, part in connector_roles(flow.settings):
         if role != "heartbeat":
-            named = mirror_connector_name(flow.settings, CONNECTOR_CLASSES[role])
-            own = named if mirror else connector_name(flow.name, flow.settings, role, part)
-            yield own, values(changeable_layers(flow.expanded, role, part))
+            yield name_in_connect(flow, role, part), values(changeable_layers(flow.expanded, role, part))
 
 
 def _of_flow(flow: ResolvedFlow) -> Iterator[Relabeling]:

@@ -19,7 +19,6 @@ from rich.table import Table
 from kafka_replication.components.checks.property_values import is_open_credential
 from kafka_replication.components.contract.problems import CannotRunError
 from kafka_replication.components.flows.expansion import FlowShape
-from kafka_replication.components.flows.naming import connector_name, mirror_connector_name
 from kafka_replication.components.flows.resolved import ResolvedFlow, bootstrap_address, config_keys, resolve_flows
 from kafka_replication.components.kafka.connectors import CONNECTOR_CLASSES, ConnectorRole
 from kafka_replication.components.properties.clients import Client, split_prefix
@@ -45,6 +44,7 @@ from kafka_replication.components.render.config_layers import (
 from kafka_replication.components.render.connector_config import connector_layers
 from kafka_replication.components.render.heartbeat_workers import heartbeat_workers
 from kafka_replication.components.render.kafka_connect import worker_layers
+from kafka_replication.components.render.kafka_connectors import connector_roles, name_in_connect
 from kafka_replication.components.render.kafka_mirror_maker2 import mirror_worker_config
 from kafka_replication.components.topology.connectors import Connector
 from kafka_replication.components.topology.model import ExactlyOnce
@@ -127,14 +127,10 @@ def explanation(settings: StackSettings, flow: str, name: str | None = None, *, 
 
 
 def _readers(flow: ResolvedFlow, version: str, *, defaults: bool) -> Iterator[Reader]:
-    settings = flow.settings
     heartbeats = heartbeat_workers(flow)
-    roles: list[tuple[ConnectorRole, str]] = [("source", part) for part in list(settings.connectors.sources) or [""]]
-    roles += [("checkpoint", "")] if settings.connectors.checkpoint.enabled else []
-    roles += [("heartbeat", "")] if settings.connectors.heartbeat.enabled else []
-    for role, part in roles:
+    for role, part in connector_roles(flow.settings):
         runs = heartbeats if role == "heartbeat" else flow
-        layers, name = connector_layers(runs, role, part), _connector(runs, role, part)
+        layers, name = connector_layers(runs, role, part), name_in_connect(runs, role, part)
         of_connector = (*layers, connector_fields_layer(runs, role, part, name))
         yield Reader(name, "", "", _of_layers(of_connector, Owner(role), version, defaults=defaults))
         for client in flow_clients(runs.settings, role):
@@ -163,12 +159,6 @@ def _worker_layers(flow: ResolvedFlow) -> tuple[Layer, ...]:
     return tuple(
         Layer(level.name, {key: value for key, value in level.properties.items() if key in given}) for level in layers
     )
-
-
-def _connector(flow: ResolvedFlow, role: ConnectorRole, part: str) -> str:
-    if flow.expanded.shape is FlowShape.MIRROR_MAKER2 and (role != "heartbeat" or flow.api.has_heartbeat_mirrors):
-        return mirror_connector_name(flow.settings, CONNECTOR_CLASSES[role])
-    return connector_name(flow.name, flow.settings, role, part)
 
 
 def _of_layers(layers: Iterable[Layer], owner: Owner, version: str, *, defaults: bool) -> tuple[Explained, ...]:
