@@ -348,24 +348,16 @@ def _check_data_producer(place: _Place, key: str, meaning: ClientProperty) -> It
     """A producer property is usually meant for records, which another producer writes."""
     producers = [client.name for client in meaning.clients if client.kind is Owner.PRODUCER]
     if producers == [client.name for client in meaning.clients] == [STORAGE_CLIENTS[Owner.PRODUCER].name]:
-        yield warning(
-            f"{place.where}.{key}",
-            "property-without-effect",
-            f"`{key}` has no effect on replicated records",
-            "It reaches only the producers of Connect's own topics. The worker's producer of records reads it with "
-            "`producer.`.",
-            f"set `producer.{key}`.",
-        )
-    side = place.offset_syncs or "source"
-    if producers == ["offset-syncs-producer"] and meaning.missed and not key.startswith("source."):
-        name = meaning.definition.name
-        yield warning(
-            f"{place.where}.{key}",
-            "property-without-effect",
-            f"`{key}` has no effect on replicated records",
-            "It reaches only the producer of offset syncs. The worker's producer writes the records.",
-            f"set `producer.override.{name}` for records, or `{side}.producer.{name}` for offset syncs.",
-        )
+        why = "the producers of Connect's own topics. The worker's producer of records reads it with `producer.`."
+        remedy = f"set `producer.{key}`."
+    elif producers == ["offset-syncs-producer"] and meaning.missed and not key.startswith("source."):
+        name, side = meaning.definition.name, place.offset_syncs or "source"
+        why = "the producer of offset syncs. The worker's producer writes the records."
+        remedy = f"set `producer.override.{name}` for records, or `{side}.producer.{name}` for offset syncs."
+    else:
+        return
+    what = f"`{key}` has no effect on replicated records"
+    yield warning(f"{place.where}.{key}", "property-without-effect", what, f"It reaches only {why}", remedy)
 
 
 def _unknown(place: _Place, key: str, meaning: Unknown) -> Problem:

@@ -89,7 +89,6 @@ def check_versions(topology: Topology, flow: ExpandedFlow) -> Iterator[Problem]:
     for side in sides:
         yield from _check_custom(resolved, side)
         yield from _check_trust(resolved, side)
-        yield from _check_one_secret(resolved, side)
     if flow.shape is not FlowShape.MIRROR_MAKER2:
         yield from _check_names(flow, mounts(resolved, sides))
 
@@ -201,30 +200,21 @@ def _check_in_image(operator: Strimzi, flow: ExpandedFlow, where: str, name: str
         )
 
 
-def _check_one_secret(flow: ResolvedFlow, side: Side) -> Iterator[Problem]:
-    """Old operators cannot mount one Secret twice. Source: Strimzi issues 10865 and 11394."""
-    cluster, strimzi_ = flow.cluster(side), flow.strimzi
+def _check_trust(flow: ResolvedFlow, side: Side) -> Iterator[Problem]:
+    cluster, alias = flow.cluster(side), flow.alias(side)
+    mirror, login = flow.expanded.shape is FlowShape.MIRROR_MAKER2, cluster.authentication
     trust = cluster.tls.trust if cluster.tls else None
-    login = cluster.authentication
-    mirror = flow.expanded.shape is FlowShape.MIRROR_MAKER2
-    if not (mirror and strimzi_.keeps_stores and isinstance(login, TlsAuthentication)):
-        return
-    if isinstance(trust, SecretKey | SecretPattern) and trust.secret == login.secret:
+    own = login.secret if isinstance(login, TlsAuthentication) else None
+    if mirror and flow.strimzi.keeps_stores and isinstance(trust, SecretKey | SecretPattern) and trust.secret == own:
         yield warning(
-            f"clusters.{flow.alias(side)}.tls.trust",
+            f"clusters.{alias}.tls.trust",
             "secret-mounted-twice",
-            f"the Secret `{login.secret}` holds the trusted certificates and the client's key",
+            f"the Secret `{own}` holds the trusted certificates and the client's key",
             "For a KafkaMirrorMaker2, operators before 0.47 mount it once for each, under one name, and Kubernetes "
             "refuses the pod (Strimzi issues 10865 and 11394).",
             "put the trusted certificates into a Secret of their own, or upgrade the operator and set `strimzi: "
             "'0.47'` or later.",
         )
-
-
-def _check_trust(flow: ResolvedFlow, side: Side) -> Iterator[Problem]:
-    cluster, alias = flow.cluster(side), flow.alias(side)
-    mirror = flow.expanded.shape is FlowShape.MIRROR_MAKER2
-    trust = cluster.tls.trust if cluster.tls else None
     if isinstance(trust, SecretPattern) and trust.key is None and _read_by_connectors(flow, side):
         yield Problem(
             f"clusters.{alias}.tls.trust.pattern",
