@@ -8,8 +8,9 @@ import shlex
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
+PatternType = Literal["literal", "prefixed"]
 EVERYONE = "User:*"
 EVERY_NAME = "*"
 #: The only name of the resource type `cluster`. Source: org.apache.kafka.common.resource.Resource.CLUSTER_NAME.
@@ -25,8 +26,8 @@ def implying(operation: str) -> frozenset[str]:
     return _IMPLIED_BY.get(operation, frozenset())
 
 
-def wider_resources(pattern: str, name: str) -> Iterator[tuple[str, str]]:
-    """Yield the pattern type and name of every ACL that covers all the resources of another ACL, and more."""
+def wider_resources(pattern: str, name: str) -> Iterator[tuple[PatternType, str]]:
+    """Pattern type and name of every ACL that covers all the resources of another ACL, and more."""
     if name == EVERY_NAME:
         return
     yield "literal", EVERY_NAME

@@ -16,7 +16,7 @@ from kafka_replication.components.flows.naming import (
 )
 from kafka_replication.components.flows.resolved import ResolvedFlow, resolve_flows
 from kafka_replication.components.flows.selections import all_topics
-from kafka_replication.components.kafka.acls import CLUSTER_NAME, EVERY_NAME, implying, wider_resources
+from kafka_replication.components.kafka.acls import CLUSTER_NAME, EVERY_NAME, PatternType, implying, wider_resources
 from kafka_replication.components.kafka.name_prefixes import beginnings_of_entry
 from kafka_replication.components.kafka.replication_policy import HEARTBEATS_TOPIC
 from kafka_replication.components.render.connector_config import replicates_heartbeats
@@ -30,7 +30,6 @@ from kafka_replication.components.topology.clusters import (
 from kafka_replication.components.topology.model import ExactlyOnce, Flow, OffsetSyncsLocation, Topology
 
 ResourceType = Literal["topic", "group", "transactional_id", "cluster"]
-PatternType = Literal["literal", "prefixed"]
 
 
 @dataclass(frozen=True, order=True)
@@ -233,26 +232,21 @@ def _heartbeat_connector(flow: ResolvedFlow, source: _User, target: _User) -> It
 
 def merged_acls(acls: Iterable[Acl]) -> tuple[Acl, ...]:
     """Merge ACLs of the same resource, drop operations that another ACL already allows, and sort them."""
-    operations: dict[Acl, set[str]] = {}
+    allowed: dict[_Resource, set[str]] = {}
     for acl in acls:
-        operations.setdefault(replace(acl, operations=()), set()).update(acl.operations)
-    by_resource = {_resource(acl, acl.pattern, acl.name): allowed for acl, allowed in operations.items()}
-    minimal = (
-        replace(acl, operations=tuple(sorted(_needed(acl, allowed, by_resource))))
-        for acl, allowed in operations.items()
-    )
+        resource = acl.cluster, acl.principal, acl.resource, acl.pattern, acl.name
+        allowed.setdefault(resource, set()).update(acl.operations)
+    minimal = (Acl(*resource, tuple(sorted(_needed(resource, allowed)))) for resource in allowed)
     return tuple(sorted(acl for acl in minimal if acl.operations))
 
 
-_Resource = tuple[str, str, str, str, str]
+#: A user's resource: the fields of an Acl before its operations.
+_Resource = tuple[str, str, ResourceType, PatternType, str]
 
 
-def _resource(acl: Acl, pattern: str, name: str) -> _Resource:
-    return (acl.cluster, acl.principal, acl.resource, pattern, name)
-
-
-def _needed(acl: Acl, allowed: set[str], by_resource: Mapping[_Resource, set[str]]) -> set[str]:
-    """Return the operations that neither a wider ACL of the same user, looked up here, nor another operation grants."""
-    resources = (_resource(acl, pattern, name) for pattern, name in wider_resources(acl.pattern, acl.name))
-    wider = {operation for resource in resources for operation in by_resource.get(resource, ())}
-    return {operation for operation in allowed - wider if not implying(operation) & (allowed | wider)}
+def _needed(resource: _Resource, allowed: Mapping[_Resource, set[str]]) -> set[str]:
+    """Return the operations that neither a wider ACL of the same user nor another operation grants."""
+    cluster, principal, kind, pattern, name = resource
+    places = ((cluster, principal, kind, *place) for place in wider_resources(pattern, name))
+    own, wider = allowed[resource], {operation for place in places for operation in allowed.get(place, ())}
+    return {operation for operation in own - wider if not implying(operation) & (own | wider)}
