@@ -19,18 +19,7 @@ from kafka_replication.components.kafka.connections import (
     refuses_empty_entries,
     servers,
 )
-from kafka_replication.components.topology.clusters import (
-    Authentication,
-    Cluster,
-    ConfigValue,
-    CustomAuthentication,
-    KeystoreTrust,
-    OAuthAuthentication,
-    PlainAuthentication,
-    ScramAuthentication,
-    SecretPattern,
-    TlsAuthentication,
-)
+from kafka_replication.components.topology import clusters
 from kafka_replication.components.topology.model import Topology
 
 #: The oldest operator whose resource definitions the rendered objects are tested against.
@@ -73,7 +62,7 @@ def check_clusters(topology: Topology) -> Iterator[Problem]:
         yield from check_logins(alias, cluster)
     for alias in sorted({flow.settings.target for flow in expand(topology)} & set(topology.clusters)):
         tls = topology.clusters[alias].tls
-        if tls is not None and isinstance(tls.trust, KeystoreTrust):
+        if tls is not None and isinstance(tls.trust, clusters.KeystoreTrust):
             yield Problem(
                 f"clusters.{alias}.tls.trust.format",
                 "keystore-trust-on-target",
@@ -83,13 +72,13 @@ def check_clusters(topology: Topology) -> Iterator[Problem]:
             )
 
 
-def check_logins(alias: str, cluster: Cluster) -> Iterator[Problem]:
+def check_logins(alias: str, cluster: clusters.Cluster) -> Iterator[Problem]:
     """A cluster's logins are complete: the connectors', the validation job's and the keeper's."""
     where = f"clusters.{alias}"
     authentication = cluster.authentication
     keeper = cluster.keeper.authentication if cluster.keeper is not None else None
     for key, login in {"authentication": authentication, "keeper.authentication": keeper}.items():
-        if not isinstance(login, TlsAuthentication) or cluster.tls is not None:
+        if not isinstance(login, clusters.TlsAuthentication) or cluster.tls is not None:
             continue
         yield Problem(
             f"{where}.{key}",
@@ -107,9 +96,9 @@ def check_logins(alias: str, cluster: Cluster) -> Iterator[Problem]:
             "add `tls: {trust: {secret: NAME, key: ca.crt}}`, or `tls: {}` if a public authority signed the brokers' "
             "certificates.",
         )
-    if isinstance(authentication, OAuthAuthentication):
+    if isinstance(authentication, clusters.OAuthAuthentication):
         yield from _check_oauth(f"{where}.authentication", authentication)
-    if isinstance(authentication, CustomAuthentication):
+    if isinstance(authentication, clusters.CustomAuthentication):
         yield from _check_custom(f"{where}.authentication.config", authentication.config)
         if authentication.sasl:
             yield from _check_jaas(f"{where}.authentication.config", authentication.config)
@@ -120,12 +109,12 @@ def check_logins(alias: str, cluster: Cluster) -> Iterator[Problem]:
     yield from _check_validation(where, cluster)
 
 
-def _check_text(where: str, authentication: Authentication | None) -> Iterator[Problem]:
+def _check_text(where: str, authentication: clusters.Authentication | None) -> Iterator[Problem]:
     """Text in quotation marks in a login module's options does not contain a character that ends them."""
     quoted: Mapping[str, str | None] = {}
-    if isinstance(authentication, PlainAuthentication | ScramAuthentication):
+    if isinstance(authentication, clusters.PlainAuthentication | clusters.ScramAuthentication):
         quoted = {"username": authentication.username}
-    elif isinstance(authentication, OAuthAuthentication):
+    elif isinstance(authentication, clusters.OAuthAuthentication):
         quoted = {
             "clientId": authentication.client_id,
             "tokenEndpointUri": authentication.token_endpoint_uri,
@@ -144,7 +133,7 @@ def _check_text(where: str, authentication: Authentication | None) -> Iterator[P
             )
 
 
-def _check_oauth(where: str, login: OAuthAuthentication) -> Iterator[Problem]:
+def _check_oauth(where: str, login: clusters.OAuthAuthentication) -> Iterator[Problem]:
     """A login has a token or can request one. Source: AuthenticationUtils.validateClientAuthenticationOAuth."""
     needed = {
         "tokenEndpointUri": login.token_endpoint_uri,
@@ -215,13 +204,13 @@ def _check_jaas(where: str, config: Mapping[str, str]) -> Iterator[Problem]:
         yield Problem(place, "custom-login-incomplete", f"`{key}` {what}", why, remedy)
 
 
-def _check_validation(where: str, cluster: Cluster) -> Iterator[Problem]:
+def _check_validation(where: str, cluster: clusters.Cluster) -> Iterator[Problem]:
     given = cluster.validation
-    job_cannot_use = isinstance(cluster.authentication, OAuthAuthentication | CustomAuthentication)
+    job_cannot_use = isinstance(cluster.authentication, clusters.OAuthAuthentication | clusters.CustomAuthentication)
     missing = {
         "authentication": job_cannot_use and (given is None or given.authentication is None),
         "trust": cluster.tls is not None
-        and isinstance(cluster.tls.trust, SecretPattern)
+        and isinstance(cluster.tls.trust, clusters.SecretPattern)
         and cluster.tls.trust.key is None
         and (given is None or given.trust is None),
     }
@@ -247,7 +236,7 @@ def check_addresses(topology: Topology, values: Mapping[str, str]) -> Iterator[P
     strict = {alias for settings in modern for alias in (settings.source, settings.target)}
     for alias, cluster in topology.clusters.items():
         given = cluster.bootstrap_servers
-        address = values.get(given.config) if isinstance(given, ConfigValue) else given
+        address = values.get(given.config) if isinstance(given, clusters.ConfigValue) else given
         if address is None:
             continue
         read = servers(address)
@@ -257,9 +246,9 @@ def check_addresses(topology: Topology, values: Mapping[str, str]) -> Iterator[P
     yield from _check_different(topology, known)
 
 
-def _where(alias: str, cluster: Cluster) -> str:
+def _where(alias: str, cluster: clusters.Cluster) -> str:
     given = cluster.bootstrap_servers
-    key = f" (configuration key {given.config})" if isinstance(given, ConfigValue) else ""
+    key = f" (configuration key {given.config})" if isinstance(given, clusters.ConfigValue) else ""
     return f"clusters.{alias}.bootstrapServers{key}"
 
 

@@ -21,13 +21,7 @@ from kafka_replication.components.kafka.connectors import CONNECTOR_CLASSES
 from kafka_replication.components.kafka.replication_policy import Side
 from kafka_replication.components.properties.definitions import minor_version
 from kafka_replication.components.render.secrets import mounts, references
-from kafka_replication.components.topology.clusters import (
-    CustomAuthentication,
-    KeystoreTrust,
-    SecretKey,
-    SecretPattern,
-    TlsAuthentication,
-)
+from kafka_replication.components.topology import clusters
 from kafka_replication.components.topology.connectors import Connector
 from kafka_replication.components.topology.model import Topology
 from kafka_replication.components.topology.workers import ReporterMetrics
@@ -169,7 +163,7 @@ def _places(value: Any, path: Sequence[str], where: str) -> Iterator[str]:
 def _check_custom(flow: ResolvedFlow, side: Side) -> Iterator[Problem]:
     where = f"clusters.{flow.alias(side)}.authentication"
     authentication = flow.cluster(side).authentication
-    if not isinstance(authentication, CustomAuthentication):
+    if not isinstance(authentication, clusters.CustomAuthentication):
         return
     # The workers need the field; the connectors read the properties themselves.
     if side == flow.workers_on and not flow.strimzi.has(CUSTOM_SINCE):
@@ -204,8 +198,9 @@ def _check_trust(flow: ResolvedFlow, side: Side) -> Iterator[Problem]:
     cluster, alias = flow.cluster(side), flow.alias(side)
     mirror, login = flow.expanded.shape is FlowShape.MIRROR_MAKER2, cluster.authentication
     trust = cluster.tls.trust if cluster.tls else None
-    own = login.secret if isinstance(login, TlsAuthentication) else None
-    if mirror and flow.strimzi.keeps_stores and isinstance(trust, SecretKey | SecretPattern) and trust.secret == own:
+    own = login.secret if isinstance(login, clusters.TlsAuthentication) else None
+    trusts_own = isinstance(trust, clusters.SecretKey | clusters.SecretPattern) and trust.secret == own
+    if mirror and flow.strimzi.keeps_stores and trusts_own:
         yield warning(
             f"clusters.{alias}.tls.trust",
             "secret-mounted-twice",
@@ -215,7 +210,7 @@ def _check_trust(flow: ResolvedFlow, side: Side) -> Iterator[Problem]:
             "put the trusted certificates into a Secret of their own, or upgrade the operator and set `strimzi: "
             "'0.47'` or later.",
         )
-    if isinstance(trust, SecretPattern) and trust.key is None and _read_by_connectors(flow, side):
+    if isinstance(trust, clusters.SecretPattern) and trust.key is None and _read_by_connectors(flow, side):
         yield Problem(
             f"clusters.{alias}.tls.trust.pattern",
             "trust-pattern-needs-key",
@@ -223,7 +218,7 @@ def _check_trust(flow: ResolvedFlow, side: Side) -> Iterator[Problem]:
             "Connectors read certificates through a placeholder, which can name only one key of a Secret.",
             f"put all of the certificates into one more key of `{trust.secret}`, and name that key: `key: all.pem`.",
         )
-    if mirror and side == "source" and isinstance(trust, KeystoreTrust):
+    if mirror and side == "source" and isinstance(trust, clusters.KeystoreTrust):
         yield Problem(
             f"clusters.{alias}.tls.trust.format",
             "keystore-trust-in-mirror-maker",

@@ -11,21 +11,8 @@ from kafka_replication.components.kafka.replication_policy import Side
 from kafka_replication.components.render.connections import login_properties, vault
 from kafka_replication.components.render.planned_objects import Manifest
 from kafka_replication.components.render.secrets import OPERATOR_SECRET_PROVIDER
-from kafka_replication.components.topology.clusters import (
-    TOKEN_TRUST_KEY,
-    Authentication,
-    ConfigValue,
-    CustomAuthentication,
-    OAuthAuthentication,
-    PlainAuthentication,
-    PropertyValue,
-    ScramAuthentication,
-    SecretKey,
-    SecretPattern,
-    TlsAuthentication,
-    credentials,
-    secret_key,
-)
+from kafka_replication.components.topology import clusters
+from kafka_replication.components.topology.clusters import TOKEN_TRUST_KEY, credentials, secret_key
 
 #: The names of a Connect group and its topics: worker properties in `v1beta2`, fields of the resource in `v1`.
 #: Source: Strimzi KafkaConnectSpec, KafkaMirrorMaker2TargetClusterSpec.
@@ -40,7 +27,7 @@ _GROUP_FIELDS = {
 _OAUTH_CREDENTIALS = {"client.secret": "clientSecret", "refresh.token": "refreshToken", "access.token": "accessToken"}
 
 
-def group_names(flow: ResolvedFlow) -> dict[str, PropertyValue]:
+def group_names(flow: ResolvedFlow) -> dict[str, clusters.PropertyValue]:
     """Return the group id and storage topics of a flow's workers by worker property."""
     return {
         "group.id": group_id(flow.workers, flow.settings),
@@ -50,7 +37,7 @@ def group_names(flow: ResolvedFlow) -> dict[str, PropertyValue]:
     }
 
 
-def group_fields(flow: ResolvedFlow, config: Mapping[str, PropertyValue]) -> Manifest:
+def group_fields(flow: ResolvedFlow, config: Mapping[str, clusters.PropertyValue]) -> Manifest:
     """Return the group id and storage topics of a flow's workers together with their `config`."""
     names = group_names(flow)
     match flow.api:
@@ -79,27 +66,27 @@ def trust_fields(flow: ResolvedFlow, side: Side) -> Manifest:
         return {}
     trusted: list[Manifest] = []
     match tls.trust:
-        case SecretPattern() as trust:
+        case clusters.SecretPattern() as trust:
             trusted = [{"secretName": trust.secret, "pattern": trust.pattern}]
-        case SecretKey() | ConfigValue() as trust:
+        case clusters.SecretKey() | clusters.ConfigValue() as trust:
             trusted = [_certificate(secret_key(trust, flow.own_secret(side), "ca.crt"))]
     return {"tls": {"trustedCertificates": trusted}}
 
 
-def _certificate(reference: SecretKey) -> Manifest:
+def _certificate(reference: clusters.SecretKey) -> Manifest:
     return {"secretName": reference.secret, "certificate": reference.key}
 
 
-def _authentication(flow: ResolvedFlow, side: Side, authentication: Authentication) -> Manifest:
+def _authentication(flow: ResolvedFlow, side: Side, authentication: clusters.Authentication) -> Manifest:
     match authentication:
-        case PlainAuthentication() | ScramAuthentication():
+        case clusters.PlainAuthentication() | clusters.ScramAuthentication():
             reference = secret_key(authentication.password, flow.own_secret(side), "password")
             return {
                 "type": authentication.type,
                 "username": authentication.username,
                 "passwordSecret": {"secretName": reference.secret, "password": reference.key},
             }
-        case TlsAuthentication():
+        case clusters.TlsAuthentication():
             return {
                 "type": "tls",
                 "certificateAndKey": {
@@ -108,15 +95,15 @@ def _authentication(flow: ResolvedFlow, side: Side, authentication: Authenticati
                     "key": authentication.key,
                 },
             }
-        case OAuthAuthentication() if flow.api is StrimziApi.V1BETA2:
+        case clusters.OAuthAuthentication() if flow.api is StrimziApi.V1BETA2:
             return _oauth(authentication, flow.own_secret(side))
-        case OAuthAuthentication() | CustomAuthentication():
+        case clusters.OAuthAuthentication() | clusters.CustomAuthentication():
             login = login_properties(authentication, vault(flow, side, OPERATOR_SECRET_PROVIDER))
-            sasl = authentication.sasl if isinstance(authentication, CustomAuthentication) else True
+            sasl = authentication.sasl if isinstance(authentication, clusters.CustomAuthentication) else True
             return {"type": "custom", "sasl": sasl, "config": login}
 
 
-def _oauth(authentication: OAuthAuthentication, own: str) -> Manifest:
+def _oauth(authentication: clusters.OAuthAuthentication, own: str) -> Manifest:
     """Source: Strimzi KafkaClientAuthenticationOAuth."""
     plain = {
         "clientId": authentication.client_id,

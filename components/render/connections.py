@@ -15,22 +15,8 @@ from kafka_replication.components.render.secrets import (
     references,
     secret_placeholders_for,
 )
-from kafka_replication.components.topology.clusters import (
-    Authentication,
-    Cluster,
-    ConfigValue,
-    Credential,
-    CustomAuthentication,
-    KeystoreTrust,
-    OAuthAuthentication,
-    PlainAuthentication,
-    ScramAuthentication,
-    SecretKey,
-    SecretPattern,
-    TlsAuthentication,
-    credentials,
-    secret_key,
-)
+from kafka_replication.components.topology import clusters
+from kafka_replication.components.topology.clusters import credentials, secret_key
 
 #: Alias of the provider that reads the worker's own property file, if that file holds values.
 FILE_PROVIDER = "file"
@@ -51,7 +37,7 @@ class Vault:
     own_secret: str
     token_trust: str
 
-    def placeholder(self, credential: Credential, own_key: str) -> str:
+    def placeholder(self, credential: clusters.Credential, own_key: str) -> str:
         reference = secret_key(credential, self.own_secret, own_key)
         return self.placeholder_of(reference.secret, reference.key)
 
@@ -64,14 +50,14 @@ def vault(flow: ResolvedFlow, side: Side, provider: str = SECRET_PROVIDER) -> Va
     return Vault(provider, flow.namespace, flow.own_secret(side), mounted_path(flow, side, "token-trust"))
 
 
-def security_protocol(cluster: Cluster, authentication: Authentication | None) -> SecurityProtocol:
+def security_protocol(cluster: clusters.Cluster, authentication: clusters.Authentication | None) -> SecurityProtocol:
     """Return Kafka's `security.protocol` for a cluster and its login."""
     match authentication:
-        case PlainAuthentication() | ScramAuthentication() | OAuthAuthentication():
+        case clusters.PlainAuthentication() | clusters.ScramAuthentication() | clusters.OAuthAuthentication():
             sasl = True
-        case CustomAuthentication():
+        case clusters.CustomAuthentication():
             sasl = authentication.sasl
-        case TlsAuthentication() | None:
+        case clusters.TlsAuthentication() | None:
             sasl = False
     if cluster.tls is None:
         return "SASL_PLAINTEXT" if sasl else "PLAINTEXT"
@@ -93,34 +79,34 @@ def connection_properties(flow: ResolvedFlow, side: Side) -> dict[str, str]:
     return properties
 
 
-def login_properties(authentication: Authentication, vault: Vault) -> dict[str, str]:
+def login_properties(authentication: clusters.Authentication, vault: Vault) -> dict[str, str]:
     """Return the client properties of an authentication, with placeholders for secrets."""
     match authentication:
-        case PlainAuthentication() | ScramAuthentication():
+        case clusters.PlainAuthentication() | clusters.ScramAuthentication():
             password = vault.placeholder(authentication.password, "password")
             mechanism = authentication.type.upper()
             login = login_module(mechanism, username=authentication.username, password=password)
             return {"sasl.mechanism": mechanism, "sasl.jaas.config": login}
-        case TlsAuthentication():
+        case clusters.TlsAuthentication():
             chain, key = (
                 vault.placeholder_of(authentication.secret, key)
                 for key in (authentication.certificate, authentication.key)
             )
             return {"ssl.keystore.type": "PEM", "ssl.keystore.certificate.chain": chain, "ssl.keystore.key": key}
-        case OAuthAuthentication():
+        case clusters.OAuthAuthentication():
             return {
                 "sasl.mechanism": "OAUTHBEARER",
                 "sasl.jaas.config": login_module("OAUTHBEARER", **_oauth_options(authentication, vault)),
                 "sasl.login.callback.handler.class": _OAUTH_CALLBACK,
             }
-        case CustomAuthentication():
+        case clusters.CustomAuthentication():
             return {
                 key: secret_placeholders_for(value, vault.provider, vault.namespace)
                 for key, value in authentication.config.items()
             }
 
 
-def _oauth_options(authentication: OAuthAuthentication, vault: Vault) -> dict[str, str]:
+def _oauth_options(authentication: clusters.OAuthAuthentication, vault: Vault) -> dict[str, str]:
     """Source: strimzi-kafka-oauth, ClientConfig."""
     options = {
         "oauth.client.id": authentication.client_id,
@@ -140,43 +126,43 @@ def _oauth_options(authentication: OAuthAuthentication, vault: Vault) -> dict[st
 def _trust_properties(flow: ResolvedFlow, side: Side) -> dict[str, str]:
     tls = flow.cluster(side).tls
     match tls.trust if tls else None:
-        case KeystoreTrust() as trust:
+        case clusters.KeystoreTrust() as trust:
             return {
                 "ssl.truststore.type": trust.format.value,
                 "ssl.truststore.location": mounted_path(flow, side, "truststore"),
                 "ssl.truststore.password": vault(flow, side).placeholder(trust.password, "truststore.password"),
             }
-        case SecretKey() | ConfigValue() as trust:
+        case clusters.SecretKey() | clusters.ConfigValue() as trust:
             certificates = vault(flow, side).placeholder(trust, "ca.crt")
             return {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": certificates}
-        case SecretPattern(secret=secret, key=str() as key):
+        case clusters.SecretPattern(secret=secret, key=str() as key):
             certificates = vault(flow, side).placeholder_of(secret, key)
             return {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": certificates}
-        case SecretPattern() as trust if flow.expanded.shape is FlowShape.MIRROR_MAKER2:
+        case clusters.SecretPattern() as trust if flow.expanded.shape is FlowShape.MIRROR_MAKER2:
             # The operator collects the certificates that the pattern matches, and writes this property itself.
             operator_vault = vault(flow, side, OPERATOR_SECRET_PROVIDER)
             certificates = operator_vault.placeholder_of(trust.secret, trust.pattern)
             return {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": certificates}
-        case SecretPattern():
+        case clusters.SecretPattern():
             # `checks.versions` refuses it wherever a connector would read it; a KafkaMirrorMaker2 has a field for it.
             return {"ssl.truststore.type": "PEM"}
         case None:
             return {}
 
 
-def _worker_file_keys(cluster: Cluster) -> list[str]:
+def _worker_file_keys(cluster: clusters.Cluster) -> list[str]:
     """Return what a worker's file with values has of the target. Source: 0.45 kafka_connect_config_generator.sh."""
     keys = ["bootstrap.servers", "security.protocol"]
     if cluster.tls is not None and cluster.tls.trust is not None:
         keys += [f"ssl.truststore.{key}" for key in ("location", "password", "type")]
     match cluster.authentication:
-        case PlainAuthentication() | ScramAuthentication():
+        case clusters.PlainAuthentication() | clusters.ScramAuthentication():
             keys += ["sasl.mechanism", "sasl.jaas.config"]
-        case OAuthAuthentication():
+        case clusters.OAuthAuthentication():
             keys += ["sasl.mechanism", "sasl.jaas.config", "sasl.login.callback.handler.class"]
-        case TlsAuthentication():
+        case clusters.TlsAuthentication():
             keys += [f"ssl.keystore.{key}" for key in ("location", "password", "type")]
-        case CustomAuthentication() | None:
+        case clusters.CustomAuthentication() | None:
             pass
     return keys
 

@@ -3,27 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from kafka_replication.components.contract.parameters import (
-    AcceptanceParameters,
-    AclParameters,
-    CertificateAuthentication,
-    CheckpointParameters,
-    ClusterParameters,
-    CredentialReference,
-    DropsParameters,
-    FlowParameters,
-    GuardParameters,
-    HeartbeatParameters,
-    OffsetSyncParameters,
-    Parameters,
-    PartParameters,
-    PasswordAuthentication,
-    SecretReference,
-    TopicSyncParameters,
-    UnsupportedAuthentication,
-)
-from kafka_replication.components.contract.parameters import Authentication as JobAuthentication
-from kafka_replication.components.contract.parameters import Trust as JobTrust
+from kafka_replication.components.contract import parameters
 from kafka_replication.components.flows.naming import (
     connector_name,
     offset_syncs_topic_name,
@@ -50,19 +30,8 @@ from kafka_replication.components.render.connections import security_protocol
 from kafka_replication.components.render.connector_config import changeable_layers, marker_header, replicates_heartbeats
 from kafka_replication.components.render.deployments import declared_connectors
 from kafka_replication.components.render.flow_acls import Acl, flow_acls
+from kafka_replication.components.topology import clusters
 from kafka_replication.components.topology.clusters import (
-    Authentication,
-    ConfigValue,
-    CustomAuthentication,
-    KeystoreTrust,
-    OAuthAuthentication,
-    PlainAuthentication,
-    PropertyValue,
-    ScramAuthentication,
-    SecretKey,
-    SecretPattern,
-    TlsAuthentication,
-    Trust,
     kafka_principal,
     keeper_principal,
     secret_key,
@@ -77,7 +46,7 @@ _FILTER = "config.property.filter.class"
 _DEFAULTS_FROM = "use.defaults.from"
 
 
-def topic_sync(flow: ResolvedFlow) -> TopicSyncParameters:
+def topic_sync(flow: ResolvedFlow) -> parameters.TopicSyncParameters:
     """Return what all source connectors of the flow copy.
 
     Configuration is not judged if the user's own filter class decides it, or if the source's defaults are copied.
@@ -90,10 +59,10 @@ def topic_sync(flow: ResolvedFlow) -> TopicSyncParameters:
         names = _excluded({**known, **values(changeable_layers(flow.expanded, "source", part))})
         excluded = None if excluded is None or names is None else excluded | dict.fromkeys(names)
     exclude = None if excluded is None else tuple(excluded)
-    return TopicSyncParameters(configs_exclude=exclude, acls=flow.settings.sync_topic_acls)
+    return parameters.TopicSyncParameters(configs_exclude=exclude, acls=flow.settings.sync_topic_acls)
 
 
-def _excluded(config: Mapping[str, PropertyValue]) -> tuple[str, ...] | None:
+def _excluded(config: Mapping[str, clusters.PropertyValue]) -> tuple[str, ...] | None:
     """Return the properties that a connector leaves out; None if that is not known, or if it copies none."""
     copies = str(config[_ENABLED]).lower() == "true"
     plain = str(config[_FILTER]).endswith(".DefaultConfigPropertyFilter")
@@ -102,17 +71,19 @@ def _excluded(config: Mapping[str, PropertyValue]) -> tuple[str, ...] | None:
     return tuple(entry.strip() for entry in str(config[_EXCLUDE]).split(",") if entry.strip())
 
 
-def job_parameters(stack: str, flows: tuple[ResolvedFlow, ...], topology: str | None = None) -> Parameters:
+def job_parameters(stack: str, flows: tuple[ResolvedFlow, ...], topology: str | None = None) -> parameters.Parameters:
     """Return the document for every flow of a stack, or of a `topology` file that no stack deploys."""
-    return Parameters(schema_version=1, stack=stack, topology=topology, flows=tuple(map(flow_parameters, flows)))
+    return parameters.Parameters(
+        schema_version=1, stack=stack, topology=topology, flows=tuple(map(flow_parameters, flows))
+    )
 
 
-def flow_parameters(flow: ResolvedFlow) -> FlowParameters:
+def flow_parameters(flow: ResolvedFlow) -> parameters.FlowParameters:
     """Return a flow's entry of the document, which accepts the records of all its source connectors."""
     settings, kafka = flow.settings, flow.expanded.kafka
     sources = [source for _, source in each_source(settings)]
     effects = _effects(sources)
-    return FlowParameters(
+    return parameters.FlowParameters(
         name=flow.name,
         replication=flow.expanded.replication,
         shape=flow.expanded.shape.value,
@@ -130,7 +101,7 @@ def flow_parameters(flow: ResolvedFlow) -> FlowParameters:
         groups=each_once(settings.groups),
         groups_exclude=tuple(excluded_groups(settings)),
         heartbeats=_heartbeats(flow),
-        offset_syncs=OffsetSyncParameters(
+        offset_syncs=parameters.OffsetSyncParameters(
             enabled=settings.offset_syncs.enabled,
             cluster=settings.offset_syncs.location.value,
             topic=offset_syncs_topic_name(settings),
@@ -139,15 +110,15 @@ def flow_parameters(flow: ResolvedFlow) -> FlowParameters:
         checkpoints=_checkpoints(settings),
         acls=tuple(_acl(acl, flow) for acl in flow_acls(flow)),
         own_principals=_own_principals(flow),
-        guard=GuardParameters(filter=marker_header(settings.target), mark=marker_header(settings.source))
+        guard=parameters.GuardParameters(filter=marker_header(settings.target), mark=marker_header(settings.source))
         if settings.loop_guard
         else None,
         transformed=any(source.transforms.change_records for source in sources),
         changed_headers=effects.headers,
-        drops=tuple(DropsParameters(**asdict(drop)) for drop in effects.drops),
+        drops=tuple(parameters.DropsParameters(**asdict(drop)) for drop in effects.drops),
         exactly_once=settings.exactly_once is ExactlyOnce.ENABLED,
         parts=tuple(
-            PartParameters(
+            parameters.PartParameters(
                 name=part,
                 connector=connector_name(flow.name, settings, "source", part),
                 topics=each_once(source.topics),
@@ -157,7 +128,7 @@ def flow_parameters(flow: ResolvedFlow) -> FlowParameters:
         ),
         topic_sync=topic_sync(flow),
         accepted=tuple(
-            AcceptanceParameters(finding=accepted.finding, reason=accepted.reason)
+            parameters.AcceptanceParameters(finding=accepted.finding, reason=accepted.reason)
             for accepted in settings.validation.accept
         ),
         connectors=tuple(connector for connector in declared_connectors(flow) if _works(connector.role, settings)),
@@ -197,8 +168,8 @@ def _works(role: ConnectorRole, flow: Flow) -> bool:
     return role != "heartbeat" or flow.connectors.heartbeat.emits(EMIT_HEARTBEATS)
 
 
-def _heartbeats(flow: ResolvedFlow) -> HeartbeatParameters:
-    return HeartbeatParameters(
+def _heartbeats(flow: ResolvedFlow) -> parameters.HeartbeatParameters:
+    return parameters.HeartbeatParameters(
         # Heartbeats on the source arrive only if this flow replicates them.
         enabled=flow.settings.connectors.heartbeat.emits(EMIT_HEARTBEATS)
         and (flow.heartbeats_on == "target" or replicates_heartbeats(flow.expanded)),
@@ -209,8 +180,8 @@ def _heartbeats(flow: ResolvedFlow) -> HeartbeatParameters:
     )
 
 
-def _checkpoints(flow: Flow) -> CheckpointParameters:
-    return CheckpointParameters(
+def _checkpoints(flow: Flow) -> parameters.CheckpointParameters:
+    return parameters.CheckpointParameters(
         enabled=flow.connectors.checkpoint.emits(EMIT_CHECKPOINTS),
         topic=replication_policy(flow).checkpoints_topic,
         interval_seconds=flow.intervals.emit_checkpoints_seconds,
@@ -219,9 +190,9 @@ def _checkpoints(flow: Flow) -> CheckpointParameters:
     )
 
 
-def _acl(acl: Acl, flow: ResolvedFlow) -> AclParameters:
+def _acl(acl: Acl, flow: ResolvedFlow) -> parameters.AclParameters:
     side: Side = "source" if acl.cluster == flow.alias("source") else "target"
-    return AclParameters(**{**asdict(acl), "cluster": side})
+    return parameters.AclParameters(**{**asdict(acl), "cluster": side})
 
 
 def _own_principals(flow: ResolvedFlow) -> tuple[str, ...]:
@@ -237,12 +208,12 @@ def heartbeats_on_target(flow: ResolvedFlow) -> str:
     return replication_policy(flow.settings).remote(HEARTBEATS_TOPIC)
 
 
-def connector_login(flow: ResolvedFlow, side: Side) -> ClusterParameters:
+def connector_login(flow: ResolvedFlow, side: Side) -> parameters.ClusterParameters:
     """Return how the connectors reach a cluster."""
     return _cluster(flow, side, as_connectors=True)
 
 
-def keeper_login(flow: ResolvedFlow, side: Side) -> ClusterParameters | None:
+def keeper_login(flow: ResolvedFlow, side: Side) -> parameters.ClusterParameters | None:
     """Return how the keeper reaches a cluster if it has a login of its own there."""
     cluster = flow.cluster(side)
     if cluster.keeper is None:
@@ -255,7 +226,7 @@ def keeper_login(flow: ResolvedFlow, side: Side) -> ClusterParameters | None:
     return _cluster(flow, side).model_copy(update=changed)
 
 
-def _cluster(flow: ResolvedFlow, side: Side, *, as_connectors: bool = False) -> ClusterParameters:
+def _cluster(flow: ResolvedFlow, side: Side, *, as_connectors: bool = False) -> parameters.ClusterParameters:
     """Return how the job reaches a cluster: by its `validation` settings, otherwise as the connectors do."""
     cluster, namespace, connectors = flow.cluster(side), flow.namespace, flow.own_secret(side)
     validation = None if as_connectors else cluster.validation
@@ -266,7 +237,7 @@ def _cluster(flow: ResolvedFlow, side: Side, *, as_connectors: bool = False) -> 
         trust = trust and trust.model_copy(update={"workers_read_others": True})
     own_login = validation.authentication if validation is not None else None
     authentication = own_login or cluster.authentication
-    return ClusterParameters(
+    return parameters.ClusterParameters(
         alias=flow.alias(side),
         bootstrap_servers=bootstrap_address(cluster),
         security_protocol=security_protocol(cluster, authentication),
@@ -275,45 +246,49 @@ def _cluster(flow: ResolvedFlow, side: Side, *, as_connectors: bool = False) -> 
     )
 
 
-def _trust(trust: Trust | None, namespace: str, own: str) -> JobTrust | None:
+def _trust(trust: clusters.Trust | None, namespace: str, own: str) -> parameters.Trust | None:
     match trust:
-        case KeystoreTrust():
-            return JobTrust(
+        case clusters.KeystoreTrust():
+            return parameters.Trust(
                 format=trust.format.value,
-                certificates=_reference(namespace, SecretKey(secret=trust.secret, key=trust.key)),
+                certificates=_reference(namespace, clusters.SecretKey(secret=trust.secret, key=trust.key)),
                 password=_reference(namespace, secret_key(trust.password, own, "truststore.password")),
             )
-        case SecretKey() | ConfigValue():
-            return JobTrust(format="PEM", certificates=_reference(namespace, secret_key(trust, own, "ca.crt")))
-        case SecretPattern(secret=secret, key=str() as key):
-            certificates = _reference(namespace, SecretKey(secret=secret, key=key))
-            return JobTrust(format="PEM", certificates=certificates, workers_read_others=True)
-        case SecretPattern() | None:
+        case clusters.SecretKey() | clusters.ConfigValue():
+            return parameters.Trust(format="PEM", certificates=_reference(namespace, secret_key(trust, own, "ca.crt")))
+        case clusters.SecretPattern(secret=secret, key=str() as key):
+            certificates = _reference(namespace, clusters.SecretKey(secret=secret, key=key))
+            return parameters.Trust(format="PEM", certificates=certificates, workers_read_others=True)
+        case clusters.SecretPattern() | None:
             # The job reads one key; `checks.clusters` warns about a pattern.
             return None
 
 
-def _login(authentication: Authentication | None, namespace: str, own: str) -> JobAuthentication | None:
+def _login(
+    authentication: clusters.Authentication | None, namespace: str, own: str
+) -> parameters.Authentication | None:
     match authentication:
-        case PlainAuthentication() | ScramAuthentication():
-            return PasswordAuthentication(
+        case clusters.PlainAuthentication() | clusters.ScramAuthentication():
+            return parameters.PasswordAuthentication(
                 type=authentication.type,
                 username=authentication.username,
                 password=_reference(namespace, secret_key(authentication.password, own, "password")),
             )
-        case TlsAuthentication():
+        case clusters.TlsAuthentication():
             secret = authentication.secret
-            return CertificateAuthentication(
+            return parameters.CertificateAuthentication(
                 type="tls",
-                certificate=_reference(namespace, SecretKey(secret=secret, key=authentication.certificate)),
-                key=_reference(namespace, SecretKey(secret=secret, key=authentication.key)),
+                certificate=_reference(namespace, clusters.SecretKey(secret=secret, key=authentication.certificate)),
+                key=_reference(namespace, clusters.SecretKey(secret=secret, key=authentication.key)),
             )
-        case OAuthAuthentication() | CustomAuthentication():
+        case clusters.OAuthAuthentication() | clusters.CustomAuthentication():
             # `checks.clusters` warns about it.
-            return UnsupportedAuthentication(type=authentication.type)
+            return parameters.UnsupportedAuthentication(type=authentication.type)
         case None:
             return None
 
 
-def _reference(namespace: str, reference: SecretKey) -> CredentialReference:
-    return CredentialReference(secret=SecretReference(namespace=namespace, name=reference.secret, key=reference.key))
+def _reference(namespace: str, reference: clusters.SecretKey) -> parameters.CredentialReference:
+    return parameters.CredentialReference(
+        secret=parameters.SecretReference(namespace=namespace, name=reference.secret, key=reference.key)
+    )

@@ -15,14 +15,8 @@ from kafka_replication.components.flows.operators import StrimziApi
 from kafka_replication.components.flows.resolved import ResolvedFlow, config_secrets
 from kafka_replication.components.kafka.replication_policy import SIDES, Side
 from kafka_replication.components.render.planned_objects import Manifest, ObjectRole, PlannedObject, flow_object
-from kafka_replication.components.topology.clusters import (
-    TOKEN_TRUST_KEY,
-    CustomAuthentication,
-    KeystoreTrust,
-    OAuthAuthentication,
-    SecretKey,
-    secret_key,
-)
+from kafka_replication.components.topology import clusters
+from kafka_replication.components.topology.clusters import TOKEN_TRUST_KEY, secret_key
 from kafka_replication.components.topology.model import Flow
 
 #: Aliases of the configuration providers in every worker.
@@ -187,9 +181,9 @@ def rolling_annotations(ends: Iterable[tuple[ResolvedFlow, Side]]) -> Manifest:
 def _is_custom(flow: ResolvedFlow, side: Side) -> bool:
     """Return whether the operator gets a login as `custom`; under `v1` this includes OAuth logins."""
     match flow.cluster(side).authentication:
-        case CustomAuthentication():
+        case clusters.CustomAuthentication():
             return True
-        case OAuthAuthentication():
+        case clusters.OAuthAuthentication():
             return flow.api is StrimziApi.V1
     return False
 
@@ -205,14 +199,14 @@ def mounted_path(flow: ResolvedFlow, side: Side, purpose: FilePurpose) -> str:
     return f"{_MOUNT_ROOT}/{volume_name(flow, side, purpose)}/{reference.key}" if reference else ""
 
 
-def _files(flow: ResolvedFlow, side: Side) -> dict[FilePurpose, SecretKey]:
+def _files(flow: ResolvedFlow, side: Side) -> dict[FilePurpose, clusters.SecretKey]:
     """Return the Secret keys that a cluster's connection needs as files."""
     cluster = flow.cluster(side)
     trust = cluster.tls.trust if cluster.tls else None
-    files: dict[FilePurpose, SecretKey] = {}
-    if isinstance(trust, KeystoreTrust):
-        files["truststore"] = SecretKey(secret=trust.secret, key=trust.key)
-    if isinstance(cluster.authentication, OAuthAuthentication) and cluster.authentication.trust is not None:
+    files: dict[FilePurpose, clusters.SecretKey] = {}
+    if isinstance(trust, clusters.KeystoreTrust):
+        files["truststore"] = clusters.SecretKey(secret=trust.secret, key=trust.key)
+    if isinstance(cluster.authentication, clusters.OAuthAuthentication) and cluster.authentication.trust is not None:
         own_secret = flow.own_secret(side)
         files["token-trust"] = secret_key(cluster.authentication.trust, own_secret, TOKEN_TRUST_KEY)
     return files
