@@ -14,17 +14,8 @@ from kafka_replication.components.flows.naming import config_map_name
 from kafka_replication.components.flows.operators import STRIMZI_GROUP
 from kafka_replication.components.flows.resolved import ResolvedFlow
 from kafka_replication.components.kafka.replication_policy import SIDES
+from kafka_replication.components.render import job_pods
 from kafka_replication.components.render.job_parameters import connector_login, flow_parameters, keeper_login
-from kafka_replication.components.render.job_pods import (
-    EXPORTER,
-    EXPORTER_COMMAND,
-    HOME,
-    POD_IP,
-    resources,
-    restricted_pod,
-    run_labels,
-    secrets_of,
-)
 from kafka_replication.components.render.monitoring import API_VERSION as MONITORING_API
 from kafka_replication.components.render.planned_objects import (
     Manifest,
@@ -63,7 +54,7 @@ def exporter_name(stack: str) -> str:
     legal = re.sub("[^a-z0-9-]", "-", stack.lower()).strip("-")
     # Two stacks whose names differ only in such characters get two names.
     digest = "" if legal == stack else f"-{hashlib.sha256(stack.encode()).hexdigest()[:6]}"
-    return f"replicate-{EXPORTER}-{legal}{digest}"
+    return f"replicate-{job_pods.EXPORTER}-{legal}{digest}"
 
 
 def exporter_objects(
@@ -84,7 +75,7 @@ def exporter_objects(
     name = exporter_name(stack)
     data = {re.sub(r"[^-.\w]", "_", path, flags=re.ASCII): text for path, text in files.items()}
     config_map = config_map_name(name, "project", data)
-    labels = run_labels(name, EXPORTER)
+    labels = job_pods.run_labels(name, job_pods.EXPORTER)
 
     def made(api_version: str, kind: str, named: str = name, **body: Any) -> Manifest:
         return manifest(api_version, kind, named, namespace, name, **body)
@@ -98,7 +89,7 @@ def exporter_objects(
         {"name": "project", "configMap": {"name": config_map, "items": items}},
         {"name": "tmp", "emptyDir": {}},
     ]
-    pod = restricted_pod(
+    pod = job_pods.restricted_pod(
         _container(stack, asked.image, exporter), mounted, volumes, asked.image_pull_secret, serviceAccountName=name
     )
     ports = [{"name": _PORT_NAME, "port": PORT, "targetPort": _PORT_NAME}]
@@ -123,19 +114,19 @@ def exporter_objects(
 
 def _container(stack: str, image: str, exporter: Exporter) -> Manifest:
     return {
-        "name": EXPORTER,
+        "name": job_pods.EXPORTER,
         "image": image,
-        "command": list(EXPORTER_COMMAND),
+        "command": list(job_pods.EXPORTER_COMMAND),
         "args": [
-            *("--project", FOLDER, EXPORTER, stack, f"--listen=$(POD_IP):{PORT}"),
+            *("--project", FOLDER, job_pods.EXPORTER, stack, f"--listen=$(POD_IP):{PORT}"),
             *(f"--every={exporter.every_seconds}", f"--worst={exporter.worst}"),
             *(["--keep"] if exporter.keep else []),
         ],
-        "env": [HOME, POD_IP],
+        "env": [job_pods.HOME, job_pods.POD_IP],
         "ports": [{"name": _PORT_NAME, "containerPort": PORT}],
         "livenessProbe": _probe(ALIVE, failures=6),
         "readinessProbe": _probe(READY, failures=1),
-        "resources": resources(exporter.resources.requests, exporter.resources.limits),
+        "resources": job_pods.resources(exporter.resources.requests, exporter.resources.limits),
     }
 
 
@@ -175,7 +166,7 @@ def _access(
             *(parameters.source, parameters.target, *(connector_login(flow, side) for side in SIDES)),
             *(keeper_login(flow, side) if keeps else None for side in SIDES),
         )
-        for secret in (secret for login in logins if login is not None for secret in secrets_of(login)):
+        for secret in (secret for login in logins if login is not None for secret in job_pods.secrets_of(login)):
             secrets.setdefault(secret.namespace, set()).add(secret.name)
     for body in manifests:
         if body["kind"] == "Secret":

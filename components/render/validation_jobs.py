@@ -20,25 +20,9 @@ from kafka_replication.components.contract.spark_conf import DRIVER_HEAP, NO_SET
 from kafka_replication.components.flows.naming import config_map_name, validation_job_name, validation_run_name
 from kafka_replication.components.flows.operators import STRIMZI_GROUP
 from kafka_replication.components.flows.resolved import ResolvedFlow, flow_digest
+from kafka_replication.components.render import job_pods
 from kafka_replication.components.render.deployments import deployments
 from kafka_replication.components.render.job_parameters import job_parameters
-from kafka_replication.components.render.job_pods import (
-    DRIVER_COMMAND,
-    GUARDED,
-    HOME,
-    LOCAL_VOLUME,
-    PARAMETERS,
-    RULE,
-    TEMPLATE,
-    JobRun,
-    executor_template,
-    job_arguments,
-    mounted,
-    pod_spec,
-    resources,
-    restricted_pod,
-    run_labels,
-)
 from kafka_replication.components.render.planned_objects import (
     Manifest,
     ObjectRole,
@@ -63,7 +47,7 @@ _DRIVER, _EXECUTOR = "spark-kubernetes-driver", "spark-kubernetes-executor"
 _IN_FIELDS = frozenset({"cpu", "memory"})
 
 
-def application_spec(run: JobRun) -> dict[str, Any]:
+def application_spec(run: job_pods.JobRun) -> dict[str, Any]:
     """Return the spec of a SparkApplication."""
     asked = run.asked
     assert asked.executors is not None, "checked"
@@ -74,8 +58,8 @@ def application_spec(run: JobRun) -> dict[str, Any]:
         "image": asked.image,
         **({"imagePullSecrets": [asked.image_pull_secret]} if asked.image_pull_secret else {}),
         "mainApplicationFile": APPLICATION,
-        "arguments": job_arguments(run),
-        "sparkConf": {**run.spark.conf, **GUARDED},
+        "arguments": job_pods.job_arguments(run),
+        "sparkConf": {**run.spark.conf, **job_pods.GUARDED},
         # Otherwise Spark adds 40% to an executor's heap for Python, which no executor runs here.
         "memoryOverheadFactor": "0.1",
         "restartPolicy": _restart_policy(asked.retries),
@@ -84,7 +68,7 @@ def application_spec(run: JobRun) -> dict[str, Any]:
     }
 
 
-def scheduled_spec(run: JobRun) -> dict[str, Any]:
+def scheduled_spec(run: job_pods.JobRun) -> dict[str, Any]:
     """Return the spec of a ScheduledSparkApplication."""
     return {
         **_schedule(run.asked),
@@ -115,20 +99,20 @@ def _restart_policy(retries: int) -> dict[str, Any]:
     }
 
 
-def _driver(run: JobRun, heap: str) -> Manifest:
+def _driver(run: job_pods.JobRun, heap: str) -> Manifest:
     flow, asked = run.flow, run.asked
     requests, limits = asked.resources.requests, asked.resources.limits
     beside_heap = int((quantity_value(limits["memory"]) - heap_bytes(heap)) // 1024**2)
-    mounts, volumes = mounted(run, LOCAL_VOLUME)
+    mounts, volumes = job_pods.mounted(run, job_pods.LOCAL_VOLUME)
     others = [{key: value for key, value in side.items() if key not in _IN_FIELDS} for side in (requests, limits)]
     container = {
         "name": _DRIVER,
-        "command": list(DRIVER_COMMAND),
-        "env": [HOME],
-        **({"resources": resources_left} if (resources_left := resources(*others)) else {}),
+        "command": list(job_pods.DRIVER_COMMAND),
+        "env": [job_pods.HOME],
+        **({"resources": resources_left} if (resources_left := job_pods.resources(*others)) else {}),
     }
     # The resource has no field for a deadline, and names the Secret for the image's registry itself.
-    spec = restricted_pod(container, mounts, volumes, None, activeDeadlineSeconds=asked.deadline_seconds)
+    spec = job_pods.restricted_pod(container, mounts, volumes, None, activeDeadlineSeconds=asked.deadline_seconds)
     return {
         # Without a request, Kubernetes would request the limit, and Spark would request a whole core.
         "coreRequest": str(requests.get("cpu", limits.get("cpu", 0))),
@@ -136,12 +120,12 @@ def _driver(run: JobRun, heap: str) -> Manifest:
         "memory": heap,
         "memoryOverhead": f"{beside_heap}m",
         "serviceAccount": validation_run_name(flow.name),
-        "template": {"metadata": {"labels": run_labels(flow.name)}, "spec": spec},
+        "template": {"metadata": {"labels": job_pods.run_labels(flow.name)}, "spec": spec},
     }
 
 
 def _executor(flow: FlowParameters, asked: InCluster, executors: Executors) -> Manifest:
-    template: Mapping[str, Any] = executor_template(flow.name, asked, _EXECUTOR)
+    template: Mapping[str, Any] = job_pods.executor_template(flow.name, asked, _EXECUTOR)
     # The resource names this Secret for the driver and the executors.
     spec = {key: value for key, value in template["spec"].items() if key != "imagePullSecrets"}
     return {
@@ -187,8 +171,8 @@ def flow_validation(
     name = validation_run_name(flow.name)
     (own,) = (parameters for parameters in document.flows if parameters.name == flow.name)
     parameters = _parameters(flow, document, asked)
-    rules = [*_rules(own), *([RULE] if asked.executors is not None else [])]
-    runs = _runs(flow, deployed, JobRun(own, parameters["metadata"]["name"], asked, spark, "full"))
+    rules = [*_rules(own), *([job_pods.RULE] if asked.executors is not None else [])]
+    runs = _runs(flow, deployed, job_pods.JobRun(own, parameters["metadata"]["name"], asked, spark, "full"))
     account = manifest("v1", "ServiceAccount", name, flow.namespace, flow.name)
     role, bound = access_manifests(name, flow.namespace, flow.name, rules, name)
     needed = (ObjectRole.VALIDATION_PARAMETERS, ObjectRole.POD_ACCOUNT, ObjectRole.POD_BINDING)
@@ -204,9 +188,9 @@ def flow_validation(
 
 def _parameters(flow: ResolvedFlow, document: Parameters, asked: InCluster) -> Manifest:
     """Return the ConfigMap with the whole document, because the verdict on a flow also depends on the other flows."""
-    data = {PARAMETERS: json.dumps(document.document(), separators=(",", ":"))}
+    data = {job_pods.PARAMETERS: json.dumps(document.document(), separators=(",", ":"))}
     if asked.executors is not None and asked.workload is Workload.JOB:
-        data[TEMPLATE] = json.dumps(executor_template(flow.name, asked), separators=(",", ":"))
+        data[job_pods.TEMPLATE] = json.dumps(job_pods.executor_template(flow.name, asked), separators=(",", ":"))
     if (size := sum(len(key) + len(value) for key, value in data.items())) > _LARGEST:
         raise CannotRunError(
             "parameters-too-large",
@@ -229,7 +213,9 @@ def _rules(flow: FlowParameters) -> Iterator[dict[str, Any]]:
     yield rule("", "configmaps", [verdict_name(flow.name)], "get", "create", "patch")
 
 
-def _runs(flow: ResolvedFlow, deployed: Sequence[Manifest], full: JobRun) -> Iterator[tuple[ObjectRole, Manifest]]:
+def _runs(
+    flow: ResolvedFlow, deployed: Sequence[Manifest], full: job_pods.JobRun
+) -> Iterator[tuple[ObjectRole, Manifest]]:
     """Yield the object that validates the flow after a deployment, and the one that does so between deployments."""
     once, scheduled = _KINDS[full.asked.workload]
     spec = once.spec(full)
@@ -244,20 +230,20 @@ def _runs(flow: ResolvedFlow, deployed: Sequence[Manifest], full: JobRun) -> Ite
     yield scheduled.role, manifest(scheduled.api_version, scheduled.kind, name, flow.namespace, flow.name, spec=spec)
 
 
-def _cron_job_spec(run: JobRun) -> dict[str, Any]:
+def _cron_job_spec(run: job_pods.JobRun) -> dict[str, Any]:
     return {
         **_schedule(run.asked),
         "successfulJobsHistoryLimit": run.asked.history.successful,
         "failedJobsHistoryLimit": run.asked.history.failed,
-        "jobTemplate": {"metadata": {"labels": run_labels(run.flow.name)}, "spec": _job_spec(run)},
+        "jobTemplate": {"metadata": {"labels": job_pods.run_labels(run.flow.name)}, "spec": _job_spec(run)},
     }
 
 
-def _job_spec(run: JobRun) -> dict[str, Any]:
+def _job_spec(run: job_pods.JobRun) -> dict[str, Any]:
     return {
         "backoffLimit": run.asked.retries,
         "activeDeadlineSeconds": run.asked.deadline_seconds,
-        "template": {"metadata": {"labels": run_labels(run.flow.name)}, "spec": pod_spec(run)},
+        "template": {"metadata": {"labels": job_pods.run_labels(run.flow.name)}, "spec": job_pods.pod_spec(run)},
     }
 
 
@@ -268,7 +254,7 @@ class _Kind:
     role: ObjectRole
     api_version: str
     kind: str
-    spec: Callable[[JobRun], dict[str, Any]]
+    spec: Callable[[job_pods.JobRun], dict[str, Any]]
 
 
 #: Workload -> the kind that runs after a deployment, and the kind that runs between deployments.
