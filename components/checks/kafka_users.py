@@ -20,7 +20,6 @@ from kafka_replication.components.topology.clusters import (
 )
 from kafka_replication.components.topology.model import Topology
 
-#: RFC 1123 subdomain.
 #: Longest common name of a certificate. Source: Strimzi KafkaUserModel.validateTlsUsername.
 _COMMON_NAME_LENGTH = 64
 

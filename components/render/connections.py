@@ -52,13 +52,10 @@ def vault(flow: ResolvedFlow, side: Side, provider: str = SECRET_PROVIDER) -> Va
 
 def security_protocol(cluster: clusters.Cluster, authentication: clusters.Authentication | None) -> SecurityProtocol:
     """Return Kafka's `security.protocol` for a cluster and its login."""
-    match authentication:
-        case clusters.PlainAuthentication() | clusters.ScramAuthentication() | clusters.OAuthAuthentication():
-            sasl = True
-        case clusters.CustomAuthentication():
-            sasl = authentication.sasl
-        case clusters.TlsAuthentication() | None:
-            sasl = False
+    if isinstance(authentication, clusters.CustomAuthentication):
+        sasl = authentication.sasl
+    else:
+        sasl = not isinstance(authentication, clusters.TlsAuthentication | None)
     if cluster.tls is None:
         return "SASL_PLAINTEXT" if sasl else "PLAINTEXT"
     return "SASL_SSL" if sasl else "SSL"
@@ -134,20 +131,17 @@ def _trust_properties(flow: ResolvedFlow, side: Side) -> dict[str, str]:
             }
         case clusters.SecretKey() | clusters.ConfigValue() as trust:
             certificates = vault(flow, side).placeholder(trust, "ca.crt")
-            return {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": certificates}
         case clusters.SecretPattern(secret=secret, key=str() as key):
             certificates = vault(flow, side).placeholder_of(secret, key)
-            return {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": certificates}
         case clusters.SecretPattern() as trust if flow.expanded.shape is FlowShape.MIRROR_MAKER2:
             # The operator collects the certificates that the pattern matches, and writes this property itself.
-            operator_vault = vault(flow, side, OPERATOR_SECRET_PROVIDER)
-            certificates = operator_vault.placeholder_of(trust.secret, trust.pattern)
-            return {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": certificates}
+            certificates = vault(flow, side, OPERATOR_SECRET_PROVIDER).placeholder_of(trust.secret, trust.pattern)
         case clusters.SecretPattern():
             # `checks.versions` refuses it wherever a connector would read it; a KafkaMirrorMaker2 has a field for it.
             return {"ssl.truststore.type": "PEM"}
         case None:
             return {}
+    return {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": certificates}
 
 
 def _worker_file_keys(cluster: clusters.Cluster) -> list[str]:

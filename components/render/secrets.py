@@ -180,12 +180,9 @@ def rolling_annotations(ends: Iterable[tuple[ResolvedFlow, Side]]) -> Manifest:
 
 def _is_custom(flow: ResolvedFlow, side: Side) -> bool:
     """Return whether the operator gets a login as `custom`; under `v1` this includes OAuth logins."""
-    match flow.cluster(side).authentication:
-        case clusters.CustomAuthentication():
-            return True
-        case clusters.OAuthAuthentication():
-            return flow.api is StrimziApi.V1
-    return False
+    login = flow.cluster(side).authentication
+    by_oauth = isinstance(login, clusters.OAuthAuthentication)
+    return isinstance(login, clusters.CustomAuthentication) or (by_oauth and flow.api is StrimziApi.V1)
 
 
 def volume_name(flow: ResolvedFlow, side: Side, purpose: str) -> str:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from kafka_replication.infra.kubernetes.api import KubernetesApi, Reference
@@ -168,8 +169,7 @@ class ConnectorReconciler:
         condition, failed = self._earlier_refusal(connector, step), None
         try:
             if condition is None and step is not None:
-                log.info("connector %s/%s: %s", connector.namespace, connector.name, _described(step))
-                _take(rest, connector.name, step)
+                _take(rest, connector, step)
                 match step:
                     case RestartFailed(count):
                         restarts = Restarts(count, now)
@@ -256,25 +256,19 @@ def _unreached(connector: ConnectorResource, refusal: Condition) -> Outcome:
     return Outcome(refusal, None, [], restarts_after(connector, None, datetime.now(UTC)))
 
 
-def _take(rest: ConnectRest, name: str, step: Create | Configure | Transition | RestartFailed) -> None:
+def _take(
+    rest: ConnectRest, connector: ConnectorResource, step: Create | Configure | Transition | RestartFailed
+) -> None:
+    name = connector.name
     match step:
         case Create(config, initial_state):
-            rest.create(name, config, initial_state)
+            told, call = f"created, {initial_state}", partial(rest.create, name, config, initial_state)
         case Configure(config):
-            rest.configure(name, config)
+            told, call = "configured", partial(rest.configure, name, config)
         case Transition(verb):
-            rest.transition(name, verb)
-        case RestartFailed():
-            rest.restart(name, "restart?includeTasks=true&onlyFailed=true")
-
-
-def _described(step: Create | Configure | Transition | RestartFailed) -> str:
-    match step:
-        case Create(_, initial_state):
-            return f"created, {initial_state}"
-        case Configure():
-            return "configured"
-        case Transition(verb):
-            return verb
+            told, call = verb, partial(rest.transition, name, verb)
         case RestartFailed(count):
-            return f"automatic restart {count}"
+            told = f"automatic restart {count}"
+            call = partial(rest.restart, name, "restart?includeTasks=true&onlyFailed=true")
+    log.info("connector %s/%s: %s", connector.namespace, name, told)
+    call()
