@@ -169,6 +169,7 @@ def _works(role: ConnectorRole, flow: Flow) -> bool:
 
 
 def _heartbeats(flow: ResolvedFlow) -> parameters.HeartbeatParameters:
+    policy = replication_policy(flow.settings)
     return parameters.HeartbeatParameters(
         # Heartbeats on the source arrive only if this flow replicates them.
         enabled=flow.settings.connectors.heartbeat.emits(EMIT_HEARTBEATS)
@@ -176,7 +177,7 @@ def _heartbeats(flow: ResolvedFlow) -> parameters.HeartbeatParameters:
         interval_seconds=flow.settings.intervals.emit_heartbeats_seconds,
         produced_to=flow.heartbeats_on,
         source_topic=HEARTBEATS_TOPIC,
-        target_topic=heartbeats_on_target(flow),
+        target_topic=HEARTBEATS_TOPIC if flow.heartbeats_on == "target" else policy.remote(HEARTBEATS_TOPIC),
     )
 
 
@@ -199,13 +200,6 @@ def _own_principals(flow: ResolvedFlow) -> tuple[str, ...]:
     known = (kafka_principal, keeper_principal, validation_principal)
     users = {principal(flow.cluster(side)) for side in SIDES for principal in known}
     return tuple(sorted(user for user in users if user is not None))
-
-
-def heartbeats_on_target(flow: ResolvedFlow) -> str:
-    """Return the target's topic that holds the flow's heartbeats."""
-    if flow.heartbeats_on == "target":
-        return HEARTBEATS_TOPIC
-    return replication_policy(flow.settings).remote(HEARTBEATS_TOPIC)
 
 
 def connector_login(flow: ResolvedFlow, side: Side) -> parameters.ClusterParameters:

@@ -52,7 +52,7 @@ def settle_ports(state: State, part: StackServer, later_parts_run: bool) -> Stat
             remedy = "stop that process, or delete the stack's data with `replicate local down --purge`"
             raise CannotRunError("port-taken", what, part.name, why, remedy)
         ports[name] = free_port(ports.values())
-    return state.with_(ports=ports)
+    return state.model_copy(update={"ports": ports})
 
 
 def start_part(site: StackFacts, state: State, part: StackServer) -> State:
@@ -182,7 +182,8 @@ def start(console: Console, parts: Sequence[StackServer]) -> State:
         state = load_state()
         wanted = (control_plane.ADMIN, *(password_key(region, user) for region in REGIONS for user in USERS))
         cluster_ids = {alias: state.cluster_ids.get(alias) or new_cluster_id() for alias in REGIONS}
-        state = state.with_(passwords=with_passwords(state.passwords, wanted), cluster_ids=cluster_ids)
+        known = {"passwords": with_passwords(state.passwords, wanted), "cluster_ids": cluster_ids}
+        state = state.model_copy(update=known)
         save_state(state)
         for position, part in enumerate(parts):
             state = _bring_up(console, artifacts, state, part, parts[position + 1 :])

@@ -4,7 +4,6 @@ import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -20,7 +19,7 @@ class PartRecord(ProcessRecord):
 
 
 class State(BaseModel):
-    """The state of one local stack. `with_*` return a changed copy."""
+    """The state of one local stack."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
@@ -29,17 +28,14 @@ class State(BaseModel):
     parts: Mapping[str, PartRecord] = Field(default_factory=dict)
     passwords: Mapping[str, str] = Field(default_factory=dict, repr=False)
 
-    def with_(self, **changes: Any) -> "State":
-        """Return a copy with the given mappings replaced."""
-        return self.model_copy(update=changes)
-
     def with_part(self, record: PartRecord) -> "State":
         """Return a copy with `record` under its name."""
-        return self.with_(parts={**self.parts, record.name: record})
+        return self.model_copy(update={"parts": {**self.parts, record.name: record}})
 
     def without_part(self, name: str) -> "State":
         """Return a copy without the part."""
-        return self.with_(parts={key: record for key, record in self.parts.items() if key != name})
+        others = {key: record for key, record in self.parts.items() if key != name}
+        return self.model_copy(update={"parts": others})
 
 
 def load_state(file: Path | None = None) -> State:

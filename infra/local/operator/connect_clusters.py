@@ -67,11 +67,13 @@ class ConnectClusters:
     def run(self, connect: ConnectResource) -> WorkersOutcome:
         """Do one round and leave writing the status to the caller. Raises ApiError."""
         key = connect.key
+        config_maps = self._data(connect, "ConfigMap", sorted({wanted.name for wanted in connect.config_maps}))
+        refusals = (conditions.refused_config_map(wanted, config_maps) for wanted in connect.config_maps)
         condition = (
             conditions.unsupported(connect)
             or conditions.refused_version(connect)
             or conditions.missing_version(connect)
-            or self._refused_config_map(connect)
+            or next(filter(None, refusals), None)
         )
         arguments, notes = jvm_arguments(connect.jvm_options)
         reports = [self._report(record) for record in self.workers.of(key)]
@@ -82,7 +84,7 @@ class ConnectClusters:
             self.stop(key)
         else:
             try:
-                wanted = self._prepare(connect, arguments)
+                wanted = self._prepare(connect, arguments, config_maps)
             except worker_files.InvalidSecretError as error:
                 # Running workers continue, as pods would; new ones would not start.
                 condition = not_ready("InvalidConfigurationException", str(error))
@@ -98,25 +100,10 @@ class ConnectClusters:
         warnings, rest = conditions.warnings(connect, notes), self._rest(serving[0]) if serving else None
         return WorkersOutcome(condition, warnings, reports, rest)
 
-    def _refused_config_map(self, connect: ConnectResource) -> Condition | None:
-        data = self._config_maps(connect)
-        refusals = (conditions.refused_config_map(config_map, data) for config_map in connect.config_maps)
-        return next(filter(None, refusals), None)
-
-    def _config_maps(self, connect: ConnectResource) -> ConfigMaps:
-        names = {config_map.name for config_map in connect.config_maps}
-        return self._data(connect, "ConfigMap", sorted(names))
-
     def _data(self, connect: ConnectResource, kind: str, names: Iterable[str]) -> dict[str, Mapping[str, str]]:
         """Return the data of those of these ConfigMaps or Secrets that exist, by name."""
         items = {name: self.api.get(Reference("v1", kind, connect.namespace, name)) for name in names}
         return {name: item.get("data") or {} for name, item in items.items() if item is not None}
-
-    def _metrics_rules(self, connect: ConnectResource) -> str | None:
-        for config_map in connect.config_maps:
-            if config_map.field == "metricsConfig":
-                return str(self._config_maps(connect)[config_map.name][config_map.key])
-        return None
 
     def stop(self, key: Component) -> None:
         """Stop all workers of a resource, and forget it when they have ended."""
@@ -132,9 +119,11 @@ class ConnectClusters:
         names = worker_files.secret_names(connect)
         return [connector_on_one_machine(connector, folder, names) for connector in connectors]
 
-    def _prepare(self, connect: ConnectResource, jvm: list[str]) -> WorkerSpec:
+    def _prepare(self, connect: ConnectResource, jvm: list[str], config_maps: ConfigMaps) -> WorkerSpec:
         """Apply and write what the workers need. Raises InvalidSecretError, and CannotRunError without their Kafka."""
-        jars, rules = self.jars.folder(connect.version), self._metrics_rules(connect)
+        jars = self.jars.folder(connect.version)
+        of_metrics = (wanted for wanted in connect.config_maps if wanted.field == "metricsConfig")
+        rules = next((str(config_maps[wanted.name][wanted.key]) for wanted in of_metrics), None)
         secrets = self._data(connect, "Secret", worker_files.secret_names(connect))
         certificates = worker_files.trusted_certificates(connect, secrets)
         worker_files.check_credentials(connect, secrets)
