@@ -96,9 +96,7 @@ def match_topics(before: Iterable[DeploymentState], after: Iterable[DeploymentSt
 
 
 def _source_connectors(deployments: Iterable[DeploymentState]) -> list[DeployedConnector]:
-    return [
-        connector for deployment in deployments for connector in deployment.connectors if connector.role == "source"
-    ]
+    return [connector for connector in _connectors(deployments) if connector.role == "source"]
 
 
 def _counterparts(

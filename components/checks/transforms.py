@@ -270,15 +270,13 @@ def _transform_fails(source: _Source, failure: TransformFails, chain: Chain) -> 
             f", and replace `transforms.converters.{half}` with a last transform "
             f"`{VENDOR_TRANSFORMS}ConvertToBytes${half.capitalize()}` with the same predicate"
         )
-        if not converted:
-            besides = ""
         return Problem(
             where,
             "heartbeats-not-parsed",
             f"`{step.name}` cannot parse heartbeats, such as the records of `{failure.topic}`",
             "The source connector also replicates heartbeats, which the converter cannot read. Its tasks would fail at "
             "the first one.",
-            leave_out_heartbeats("this transform and to those that need its result", besides),
+            leave_out_heartbeats("this transform and to those that need its result", besides if converted else ""),
         )
     return Problem(
         where,

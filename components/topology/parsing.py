@@ -1,6 +1,6 @@
 """YAML data -> model, with a Problem for every mistake in the form of the file. Imports only the model and problems."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import Any, TypeVar
@@ -97,18 +97,13 @@ def called(model: type[Model], error: ValidationError, values: Mapping[str, Any]
     )
 
 
-def form_problems(details: Iterable[ErrorDetails], data: object, model: type[Model]) -> Iterator[Problem]:
+def form_problems(details: Sequence[ErrorDetails], data: object, model: type[Model]) -> Iterator[Problem]:
     """Yield one problem for each path; pydantic reports one error for each type that a value could have had."""
     by_path: dict[Path, list[ErrorDetails]] = {}
     for detail in details:
         location = detail["loc"]
         by_path.setdefault(location[:-1] if location and location[-1] in _SIMPLE_TYPES else location, []).append(detail)
-    unknown = {
-        file_path(detail, data)
-        for same_path in by_path.values()
-        for detail in same_path
-        if detail["type"] == "extra_forbidden"
-    }
+    unknown = {file_path(detail, data) for detail in details if detail["type"] == "extra_forbidden"}
     for same_path in by_path.values():
         if same_path[0]["type"] == "missing" and _is_misspelt(file_path(same_path[0], data), unknown, data, model):
             continue
@@ -222,13 +217,13 @@ def _plain(limit: float) -> float:
 
 def _plain_text(where: str, name: str) -> Problem:
     why = "A topology file is kept in version control, so everyone who can read it could use the credential."
+    if name == "trust":
+        why = "Workers and connectors read certificates from a Secret, not from a file on this machine."
     return Problem(
         where,
         "plain-text-secret",
         f"`{name}` is given as plain text",
-        why
-        if name != "trust"
-        else "Workers and connectors read certificates from a Secret, not from a file on this machine.",
+        why,
         f"set `{name}: {{secret: NAME, key: KEY}}` for an existing Secret, or `{name}: {{config: KEY}}` and "
         "`pulumi config set --secret replication:KEY`.",
     )
@@ -236,14 +231,13 @@ def _plain_text(where: str, name: str) -> Problem:
 
 def _wrong_type(where: str, name: str, detail: ErrorDetails, wanted: str) -> Problem:
     given = detail["input"]
-    is_given = _given(given)
     if not wanted:
         why, remedy = f"{detail['msg']}.", f"write `{name}` in the accepted form."
     elif wanted == "text" and isinstance(given, bool | int | float | date):
         why, remedy = "Without quotation marks YAML does not read it as text.", "put it in quotation marks."
     else:
         why, remedy = f"It must be {wanted}.", _written_as(name, wanted)
-    return Problem(where, "wrong-type", f"`{name}` is {is_given}", why, remedy)
+    return Problem(where, "wrong-type", f"`{name}` is {_given(given)}", why, remedy)
 
 
 def _written_as(name: str, wanted: str) -> str:
