@@ -184,7 +184,7 @@ def validation_effects(change: StackChange) -> Iterator[Effect]:
         yield Effect(Impact.RE_READ, "keeper-removed", "", "replication:validation", what)
 
 
-def _keeps(objects: _Objects) -> bool:
+def _keeps_positions(objects: _Objects) -> bool:
     bodies = (body for (kind, _), body in objects.items() if kind == "Deployment")
     containers = (container for body in bodies for container in body["spec"]["template"]["spec"]["containers"])
     return any("--keep" in container.get("args", ()) for container in containers)

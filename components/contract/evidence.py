@@ -247,7 +247,7 @@ class _PositionsDocument(DocumentPart):
 _POSITIONS = TypeAdapter(_PositionsDocument)
 
 
-def packed_positions(kept: PublishedPositions, most_bytes: int) -> bytes | None:
+def packed_positions(published: PublishedPositions, most_bytes: int) -> bytes | None:
     """Return the positions in the form that `read_positions` reads, not yet in base64; None if not even the spans fit.
     If the positions do not all fit, those with the most records to read again stay; a reader computes the others from
     the spans.

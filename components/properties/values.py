@@ -62,8 +62,9 @@ def _integer_problem(definition: Definition, text: str) -> str | None:
     bounded = definition.at_least is not None and definition.type is not PropertyType.LONG
     if bounded or (is_integer and not fits_type):
         least, most = definition.at_least, definition.at_most
-        bounds = {"at_least": -half if least is None else least, "at_most": half - 1 if most is None else most}
-        definition = replace(definition, **bounds)
+        definition = replace(
+            definition, at_least=-half if least is None else least, at_most=half - 1 if most is None else most
+        )
     return f"must be {_number_words(definition, 'an integer')}"
 
 

@@ -69,7 +69,7 @@ def exporter_objects(
     objects of the stack, with which it compares the cluster.
     """
     exporter = asked.exporter
-    namespace = (exporter and exporter.namespace) or (monitoring and monitoring.namespace)
+    namespace = (exporter and exporter.namespace) or (monitoring and monitoring.namespace) or None
     if exporter is None or namespace is None or not flows:
         return ()
     name = exporter_name(stack)

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from kafka_replication.components.contract.grouping import grouped
-from kafka_replication.infra.commands.console import interruptible, out, print_next
+from kafka_replication.infra.commands.console import done, interruptible, out, print_next, say
 from kafka_replication.infra.onboard.new_project.answers import Answers, ClusterAnswers, assumed
 from kafka_replication.infra.onboard.new_project.files import advice, require_empty, requirement, write_project
 from kafka_replication.infra.stack.yaml_files import shown
@@ -78,7 +78,7 @@ def init(
     )
     written = write_project(answers, folder)
     for path in written:
-        out.print(f"[green]✓[/] {escape(shown(folder / path))}", soft_wrap=True)
+        done(shown(folder / path))
     _print_assumed(grouped(assumed(answers, ask.given)), folder)
     if wrong := [option for option in ("--environment", "--target-region") if option not in ask.given]:
         say(

@@ -234,7 +234,7 @@ def _incomplete(stack: str, deployment: str, objects: Objects, unknown: list[Man
 
 def by_flow(flows: Mapping[str, str], config_maps: Iterable[Manifest]) -> dict[str, Manifest]:
     """Return published ConfigMaps by flow; `flows` maps each flow's name to its namespace."""
-    by_place = {identity(body)[1:]: body for body in config_maps}
+    by_place = {(body["metadata"]["namespace"], body["metadata"]["name"]): body for body in config_maps}
     places = {flow: (namespace, config_map_name(flow)) for flow, namespace in flows.items()}
     return {flow: by_place[place] for flow, place in places.items() if place in by_place}
 

@@ -293,10 +293,10 @@ def _read_by_flows(settings: StackSettings) -> Iterator[tuple[str, tuple[str, bo
     for alias in sorted(sides):
         cluster = topology.clusters[alias]
         if isinstance(cluster.bootstrap_servers, ConfigValue):
-            yield _Need(cluster.bootstrap_servers.config, alias, secret=False)
+            yield cluster.bootstrap_servers.config, (alias, False)
         for secrets in config_secrets(cluster).values():
             for value in secrets.values():
-                yield _Need(value.config, alias, secret=True)
+                yield value.config, (alias, True)
 
 
 def _deployed(topology: Topology, region: str | None) -> Iterator[Flow]:

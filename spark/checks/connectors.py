@@ -119,7 +119,7 @@ def _not_running(
     if state in ("STOPPED", "PAUSED"):
         announced = temporary_states(live).get(connector.connector)
         stopped = announced.text(datetime.now(UTC)) if announced is not None else state.lower()
-        return [fail("connector-stopped", f"{where} is {stopped}: {means}")]
+        return [fail("connector-stopped", f"{where} is {stopped}: {consequence}")]
     tasks = status.get("tasks") or []
     halted = [str(task["id"]) for task in tasks if task.get("state") in ("STOPPED", "PAUSED")]
     if halted:

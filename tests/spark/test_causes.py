@@ -23,7 +23,7 @@ from tests.spark.test_parity_findings import ORDERS, sides
 
 
 def codes(*differences: Difference, of: Sides) -> dict[str, int]:
-    found = parity_findings(with_surplus(differences, {ORDERS: of}, {}), {ORDERS: of})
+    found = parity_findings(with_surplus(differences, {ORDERS: of}, {}), {ORDERS: of}, "useast", "uswest")
     return {each.code: each.count for each in found}
 
 
@@ -94,7 +94,7 @@ def test_a_block_at_the_end_is_out_of_turn_after_the_time_that_a_restarted_task_
     """Its offsets count what a task would still have to send; the finding counts blocks."""
     blocks = Difference(ORDERS, "copied-out-of-turn", 2, 30, 60), Difference(ORDERS, "copied-at-end", 80, 109, 109)
     assert len(at_end(blocks)) == 1
-    (finding,) = parity_findings(without_time_to_continue(blocks), {ORDERS: sides(target=(0, 110))})
+    (finding,) = parity_findings(without_time_to_continue(blocks), {ORDERS: sides(target=(0, 110))}, "useast", "uswest")
     assert (finding.code, finding.count) == ("copied-out-of-turn", 3)
     assert finding.message.startswith(
         "orders: 3 blocks of older records appear again on uswest, and end without the records that follow"
@@ -144,7 +144,7 @@ def test_records_that_the_flow_has_not_read_are_late_and_not_expired_on_an_empty
     late = Difference(ORDERS, "missing-tail", 40, 60, 99)
     assert with_late([both], given, history) == [late, expired]
     assert with_late([both._replace(records=40, first=60)], given, history) == [late]
-    codes = {each.code: each.severity for each in parity_findings([late, expired], given)}
+    codes = {each.code: each.severity for each in parity_findings([late, expired], given, "useast", "uswest")}
     assert codes == {"not-replicated-yet": FindingSeverity.FAIL, "expired-on-target": FindingSeverity.NOTE}
     never_replicated = both._replace(kind="missing-tail")
     assert with_late([both], given, {ORDERS: SyncHistory()}) == [never_replicated]

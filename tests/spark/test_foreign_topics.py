@@ -18,6 +18,7 @@ def found(on_target: Mapping[str, int], **changes: Any) -> list[tuple[str, str]]
     """Codes and topics for a source that has `orders` with 2 partitions, and no topic that matches `payments-.*`."""
     flow = a_flow(**changes)
     opened = SimpleNamespace(
+        name=flow.name,
         parameters=flow,
         policy=flow.replication_policy,
         partitions={"orders": 2},

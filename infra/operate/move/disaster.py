@@ -164,7 +164,7 @@ def _newest_checkpoints(
     return {
         (group, remote): at
         for (group, remote), partition in places.items()
-        if (at := newest_standing(group, partition, remote, kept, checkpoints)) is not None
+        if (at := newest_checkpoint(group, partition, remote, kept, checkpoints)) is not None
     }
 
 

@@ -100,11 +100,11 @@ def missing_or_reordered(tail: NewestRecords) -> Mapping[meanings.Meaning, Seque
         if later < len(at):
             last = at[later]
         else:
-            (turned if wanted[record.digest] <= len(at) else absent).append(index)
+            (reordered if wanted[record.digest] <= len(at) else absent).append(index)
     indexes = dict(_absent(tail, absent))
-    if turned:
+    if reordered:
         what = meanings.REORDERED if tail.certain else meanings.TAIL_NOT_PROVEN
-        indexes[what] = [*turned, *indexes.get(what, [])]
+        indexes[what] = [*reordered, *indexes.get(what, [])]
     return {what: [tail.source[index] for index in at] for what, at in indexes.items()}
 
 
@@ -167,7 +167,7 @@ def check_newest(
     """
     absent, absent_records = absent_from_target(flow)
     findings = [*absent, *foreign_topic_findings(flow)]
-    tails = _tails(flow, ends, catch_up_seconds, syncs) if _comparable(flow) else {}
+    tails = _tails(flow, logs, catch_up_seconds, syncs) if _comparable(flow) else {}
     found = [
         (what, Difference(partition, what.code, len(records), min(records).offset, max(records).offset))
         for partition, tail in tails.items()
@@ -180,11 +180,11 @@ def check_newest(
     }
     findings += times_not_compared(untimed, alias)
     findings += division.behind(flow.parameters, {**lags(found), **absent_records})
-    findings += open_transaction_findings(ends.at_source.unread, alias)
-    if not absent and not ends.at_source.unread and not any(log.size for log in ends.source_logs.values()):
+    findings += open_transaction_findings(logs.at_source.unread, alias)
+    if not absent and not logs.at_source.unread and not any(log.size for log in logs.source_logs.values()):
         what = "the source holds no records in any selected partition: there is nothing to compare"
         findings.append(error("empty-range", what))
-    return _outcome(flow, ends, tails, found, findings, topics_in_rings)
+    return _outcome(flow, logs, tails, found, findings, topics_in_rings)
 
 
 def _comparable(flow: OpenFlow) -> bool:
@@ -281,7 +281,7 @@ def _outcome(
     }
     records = sum(tail.source for tail in compared.values())
     newest = TAIL if _comparable(flow) else 0
-    left_out = sum(max(0, log.size - newest) for log in ends.source_logs.values())
+    left_out = sum(max(0, log.size - newest) for log in logs.source_logs.values())
     counts: dict[str, int | float] = {
         "topics": len(flow.partitions),
         "partitions": len(logs.source_logs),
@@ -291,15 +291,15 @@ def _outcome(
         "agreeingPartitions": sum(partition.equal for partition in compared.values()),
         "targetRecordsRead": sum(len(tail.target) for tail in tails.values()),
         "offsetsLeftOut": left_out,
-        "unreadOffsets": sum(offsets.size for offsets in ends.at_source.unread.values()),
+        "unreadOffsets": sum(offsets.size for offsets in logs.at_source.unread.values()),
     }
     summary = (
         f"the newest {numbered(records, 'record[|s]')} of {numbered(len(compared), 'partition[|s]')} compared, "
         f"{counts['targetRecords']} of them found on the target; {numbered(left_out, 'older offset[|s]')} "
         "not compared"
     )
-    not_judged = {"open-transaction": len(ends.at_source.unread)}
-    coverage = Coverage("partitions", len(compared.keys() - ends.at_source.unread.keys()), not_judged)
+    not_judged = {"open-transaction": len(logs.at_source.unread)}
+    coverage = Coverage("partitions", len(compared.keys() - logs.at_source.unread.keys()), not_judged)
     return CheckOutcome(
         CheckName.PARITY,
         summary,
