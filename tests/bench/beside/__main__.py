@@ -7,7 +7,8 @@
 5. `startup`: an empty Spark session beside the validation of a small flow.
 
 `--write` puts the tables of this run into spark/NUMBERS.md. kcat has to be on the PATH, or be left out with `--tools`.
-With `--before COMMIT`, `rates` and `profile` also measure that commit, in alternation.
+With `--before COMMIT`, `rates` and `profile` also measure that commit, in alternation. With `--quick-brokers`, the page
+gets only the rates.
 """
 
 import argparse
@@ -35,8 +36,8 @@ from tests.spark.scenes import Scene
 
 PAGE = ROOT / "spark" / "NUMBERS.md"
 SHOWS = ("faults", "cost", "rates", "profile", "startup")
-#: The tables that may be of another run than the others.
-_OF_RATES = ("rates", "profile")
+#: The machine's place in the page for tables that may be of another run than the others.
+_MACHINES = {"rates": "machine-rates", "profile": "machine-rates", "quick rates": "machine-quick-rates"}
 _SESSION = (
     "from pyspark.sql import SparkSession; "
     "SparkSession.builder.master('local[2]').config('spark.ui.enabled', 'false').getOrCreate().range(1).count()"
@@ -54,6 +55,8 @@ _RUNS = 3
 def main(argv: list[str] | None = None) -> int:
     """Run the bench and print its tables; 2 if it could not run."""
     arguments = parser().parse_args(argv)
+    if arguments.quick_brokers:
+        arguments.shows = ["rates"]
     console = Console(stderr=True, highlight=False)
     try:
         with brokers(console, compiled=not arguments.quick_brokers) as endpoints:
@@ -63,8 +66,7 @@ def main(argv: list[str] | None = None) -> int:
                 if arguments.write:
                     put(PAGE, name, text)
                     load = f"load average {os.getloadavg()[0]:.0f}"
-                    measured_on = "machine-rates" if name in _OF_RATES else "machine"
-                    put(PAGE, measured_on, f"{machine()}, {datetime.now(UTC).date()}, {load}.")
+                    put(PAGE, _MACHINES.get(name, "machine"), f"{machine()}, {datetime.now(UTC).date()}, {load}.")
     except CannotRunError as error:
         console.print(str(error), style="red", markup=False)
         return 2
@@ -77,7 +79,11 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_argument("--tools", nargs="+", choices=TOOLS, default=tuple(TOOLS), help="which tools (default: all)")
     arguments.add_argument("--records", type=int, default=2_000_000, help="of the large flow (default: 2,000,000)")
     arguments.add_argument("--bytes", type=int, default=200, help="of each of them (default: 200)")
-    arguments.add_argument("--quick-brokers", action="store_true", help="brokers with the JVM's first compiler only")
+    arguments.add_argument(
+        "--quick-brokers",
+        action="store_true",
+        help="only the rates, with brokers that have the JVM's first compiler only",
+    )
     arguments.add_argument("--before", metavar="COMMIT", help="measure the rates of this commit as well")
     arguments.add_argument("--turns", type=int, default=2, help="of each size; the best counts (default: 2)")
     arguments.add_argument("--write", action="store_true", help="write the tables into spark/NUMBERS.md")
@@ -104,7 +110,7 @@ def _tables(bench: Bench, arguments: argparse.Namespace) -> Iterator[tuple[str, 
             sizes = Sizes()
             with compared(bench, arguments.before) as benches:
                 sizes.measure(benches, large, arguments.turns, parts="profile" in arguments.shows)
-            yield "rates", sizes.rates()
+            yield "quick rates" if arguments.quick_brokers else "rates", sizes.rates()
             if "profile" in arguments.shows:
                 yield "profile", sizes.by_part(2 * large.records)
 
