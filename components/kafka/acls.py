@@ -117,14 +117,14 @@ class GapReason(StrEnum):
 
 
 @dataclass(frozen=True)
-class Gap:
+class UnmetNeed:
     """A need, or a part of it, that the ACLs do not meet, and why."""
 
     need: Need
     reason: GapReason
 
 
-def gaps(need: Need, entries: Sequence[AclEntry], existing: Collection[str]) -> list[Gap]:
+def gaps(need: Need, entries: Sequence[AclEntry], existing: Collection[str]) -> list[UnmetNeed]:
     """Return what the ACLs do not plainly grant of a need; `existing` are the names that the flow uses."""
     about = [entry for entry in entries if entry.principal in (need.principal, EVERYONE)]
     about = [entry for entry in about if entry.resource == need.resource]
@@ -138,7 +138,7 @@ def gaps(need: Need, entries: Sequence[AclEntry], existing: Collection[str]) -> 
     result = []
     for reason, (operations, names) in reasons.items():
         missed = replace(need, operations=tuple(operations))
-        result += [Gap(part, reason) for part in map(missed.of, sorted(names))] or [Gap(missed, reason)]
+        result += [UnmetNeed(part, reason) for part in map(missed.of, sorted(names))] or [UnmetNeed(missed, reason)]
     return result
 
 

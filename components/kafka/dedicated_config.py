@@ -24,7 +24,7 @@ _OF_ALL_WORKERS = (
 _OF_ALL_CONNECTORS = ("config.providers", "replication.policy")
 
 
-class Setting(NamedTuple):
+class DedicatedSetting(NamedTuple):
     """A value, and the key of the file that sets it; "" for a default."""
 
     value: str
@@ -75,7 +75,7 @@ class DedicatedConfig:
         """Return all pairs of clusters, in the order of the file."""
         return [Pair(*permutation) for permutation in permutations(self.clusters, 2)]
 
-    def cluster(self, alias: str) -> dict[str, Setting]:
+    def cluster(self, alias: str) -> dict[str, DedicatedSetting]:
         """Return the properties of a cluster by name: its own, then logins that the file sets for all clusters.
 
         MirrorMaker also copies addresses and logins to `producer.`, `consumer.` and `admin.`, where every client reads
@@ -84,20 +84,20 @@ class DedicatedConfig:
         settings = self._below(f"{alias}.")
         for name in self.clients:
             if name in self.properties:
-                settings.setdefault(name, Setting(self.properties[name], name))
+                settings.setdefault(name, DedicatedSetting(self.properties[name], name))
         return settings
 
-    def connector(self, pair: Pair) -> dict[str, Setting]:
+    def connector(self, pair: Pair) -> dict[str, DedicatedSetting]:
         """Return the properties of a pair's three connectors; all three get the same ones."""
         settings = {key: setting for key, setting in self._all().items() if key in self.connectors}
         settings |= self._beginning(_OF_ALL_CONNECTORS)
         for side, alias in zip(("source", "target"), pair, strict=True):
             for name, setting in self.cluster(alias).items():
                 settings[side_property(side, name)] = setting
-            settings.setdefault(f"{side}.cluster.alias", Setting(alias))
+            settings.setdefault(f"{side}.cluster.alias", DedicatedSetting(alias))
         return settings | self._below(f"{pair}.")
 
-    def worker(self, pair: Pair) -> dict[str, Setting]:
+    def worker(self, pair: Pair) -> dict[str, DedicatedSetting]:
         """Return the properties of the workers of a pair, which belong to its target."""
         settings = self.cluster(pair.target) | self._beginning(_OF_ALL_WORKERS) | self._beginning(("config.providers",))
         defaults = {
@@ -108,16 +108,16 @@ class DedicatedConfig:
             "status.storage.topic": f"mm2-status.{pair.source}.internal",
             **dict.fromkeys(CONVERTER_KEYS, BYTE_ARRAY_CONVERTER),
         }
-        return {key: Setting(value) for key, value in defaults.items()} | settings
+        return {key: DedicatedSetting(value) for key, value in defaults.items()} | settings
 
-    def _all(self) -> dict[str, Setting]:
-        return {key: Setting(value, key) for key, value in self.properties.items()}
+    def _all(self) -> dict[str, DedicatedSetting]:
+        return {key: DedicatedSetting(value, key) for key, value in self.properties.items()}
 
-    def _below(self, prefix: str) -> dict[str, Setting]:
+    def _below(self, prefix: str) -> dict[str, DedicatedSetting]:
         given = ((key, setting) for key, setting in self._all().items() if key.startswith(prefix) and key != prefix)
         return {key.removeprefix(prefix): setting for key, setting in given}
 
-    def _beginning(self, prefixes: tuple[str, ...]) -> dict[str, Setting]:
+    def _beginning(self, prefixes: tuple[str, ...]) -> dict[str, DedicatedSetting]:
         return {key: setting for key, setting in self._all().items() if key.startswith(prefixes)}
 
 

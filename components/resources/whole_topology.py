@@ -130,7 +130,7 @@ class ValidationJobs(pulumi.ComponentResource):
         self.register_outputs({"jobs": jobs})
 
 
-class Exporter(pulumi.ComponentResource):
+class ExporterDeployment(pulumi.ComponentResource):
     """The Deployment that serves to Prometheus what `replicate exporter` sees of a stack, and what it may read."""
 
     def __init__(
@@ -140,7 +140,7 @@ class Exporter(pulumi.ComponentResource):
         after: Sequence[pulumi.Resource],
         opts: pulumi.ResourceOptions,
     ) -> None:
-        super().__init__("replication:kafka:Exporter", name, None, opts)
+        super().__init__("replication:kafka:ExporterDeployment", name, None, opts)
         awaited = (ObjectRole.EXPORTER, ObjectRole.EXPORTER_SERVICE)
         shown = (planned.annotated(_NO_WAITING) if planned.role in awaited else planned for planned in objects)
         # Replications create the namespaces of the Roles.
@@ -163,7 +163,7 @@ def register_topology(args: WholeTopologyArgs, parent: pulumi.Resource | None = 
     if args.in_cluster is not None and args.flows:
         ValidationJobs("validation", args, replications, options)
     if args.exporter:
-        Exporter("exporter", args.exporter, [*replications.values()], options)
+        ExporterDeployment("exporter", args.exporter, [*replications.values()], options)
 
 
 def _replication(name: str, args: WholeTopologyArgs, options: pulumi.ResourceOptions) -> pulumi.ComponentResource:

@@ -23,7 +23,7 @@ from kafka_replication.components.contract.report import (
     note,
 )
 from kafka_replication.components.contract.wording import agreeing, named, numbered
-from kafka_replication.components.kafka.acls import EVERYONE, Gap, GapReason, Need, gaps, grant_options
+from kafka_replication.components.kafka.acls import EVERYONE, GapReason, Need, UnmetNeed, gaps, grant_options
 from kafka_replication.spark.read.flows import FlowCluster, OpenFlow
 
 #: Reasons why the job may be unable to read ACLs. Neither is a fault of the flow.
@@ -147,7 +147,7 @@ def _shortened(findings: list[Finding]) -> tuple[Finding, ...]:
     return (*absent, *others)
 
 
-def _judged(side: ClusterAccess) -> list[tuple[Gap | None, Finding]]:
+def _judged(side: ClusterAccess) -> list[tuple[UnmetNeed | None, Finding]]:
     if not side.needs:
         return [(None, _principal_unknown(side))]
     principals = {need.principal for need in side.needs}
@@ -159,11 +159,13 @@ def _judged(side: ClusterAccess) -> list[tuple[Gap | None, Finding]]:
         return [(None, _acls_not_read(side, refusal))]
     missing = [gap for need in side.needs for gap in gaps(need, entries, side.existing.get(need.resource, ()))]
     unnamed = principals - {entry.principal for entry in entries}
-    notes: list[tuple[Gap | None, Finding]] = [(None, _without_acls(side, principal)) for principal in sorted(unnamed)]
+    notes: list[tuple[UnmetNeed | None, Finding]] = [
+        (None, _without_acls(side, principal)) for principal in sorted(unnamed)
+    ]
     return notes + [(gap, _finding(side, gap)) for gap in missing if gap.need.principal not in unnamed]
 
 
-def _finding(side: ClusterAccess, gap: Gap) -> Finding:
+def _finding(side: ClusterAccess, gap: UnmetNeed) -> Finding:
     need, alias = gap.need, side.parameters.alias
     operations = ", ".join(need.operations)
     may = f"{need.principal} {operations} on {need} of {alias}"
@@ -224,7 +226,7 @@ def _without_acls(side: ClusterAccess, principal: str) -> Finding:
     return error("principal-without-acls", message, needed)
 
 
-def _sample(side: ClusterAccess, gap: Gap) -> Mapping[str, Scalar]:
+def _sample(side: ClusterAccess, gap: UnmetNeed) -> Mapping[str, Scalar]:
     need = gap.need
     return {
         "cluster": side.parameters.alias,

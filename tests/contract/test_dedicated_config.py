@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kafka_replication.components.kafka.dedicated_config import DedicatedConfig, Pair, Setting
+from kafka_replication.components.kafka.dedicated_config import DedicatedConfig, DedicatedSetting, Pair
 from kafka_replication.components.properties.definitions import Owner, definitions
 from kafka_replication.infra.machine.toolchain import CONNECT
 from kafka_replication.infra.onboard.importing.dedicated import config_of
@@ -73,12 +73,12 @@ def _pair(text: str) -> Pair:
     return Pair(source, target)
 
 
-def _values(settings: Mapping[str, Setting], without: tuple[str, ...] = ()) -> dict[str, str]:
+def _values(settings: Mapping[str, DedicatedSetting], without: tuple[str, ...] = ()) -> dict[str, str]:
     return {key: each.value for key, each in settings.items() if key not in without}
 
 
 def _uncopied(
-    config: Mapping[str, str], ours: Mapping[str, Setting], of_cluster: str, of_client: str
+    config: Mapping[str, str], ours: Mapping[str, DedicatedSetting], of_cluster: str, of_client: str
 ) -> dict[str, str]:
     """A configuration without the addresses and logins that MirrorMaker copies to each kind of client."""
     copies = {

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kafka_replication.components.kafka.copied_back import CopiedBack
+from kafka_replication.components.kafka.log_ends import CopiedBack
 from kafka_replication.components.kafka.mirror_records import OffsetSync
 from tests.model.machine import UNTIL_FOUND, run
 from tests.model.pair_keeper_machine import PairKeeper

@@ -189,13 +189,13 @@ class ConnectClusters:
         refused: dict[int, str] = {}
         for step in worker_processes.next_steps(connect.replicas, wanted.digest, seen):
             match step:
-                case worker_processes.Start(index):
+                case worker_processes.StartWorker(index):
                     admitted = worker_objects.admit(self.api, connect, index, wanted.digest, pods.get(index))
                     if isinstance(admitted, str):
                         refused[index] = admitted
                         continue
                     self.workers.start(key, index, wanted, port_of(admitted))
-                case worker_processes.Stop(index):
+                case worker_processes.StopWorker(index):
                     self.workers.stop(records[index])
         return refused
 

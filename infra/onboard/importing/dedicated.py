@@ -8,8 +8,8 @@ from kafka_replication.components.kafka.dedicated_config import (
     CLUSTERS,
     ENABLED,
     DedicatedConfig,
+    DedicatedSetting,
     Pair,
-    Setting,
     side_property,
 )
 from kafka_replication.components.kafka.plugins import CONVERTER_KEYS
@@ -77,7 +77,7 @@ class _Dedicated:
         for settings in (*configs.values(), worker):
             read |= {setting.key for key, setting in settings.items() if key not in GROUP}
         by_role = {role: self._connector(role, name, config) for role, config in configs.items()}
-        address = self.config.cluster(pair.target).get("bootstrap.servers", Setting("")).value
+        address = self.config.cluster(pair.target).get("bootstrap.servers", DedicatedSetting("")).value
         # New names: the existing group has connectors that the operator would delete.
         connect = read_workers(
             self.given.file, self.given.namespace, name, address, _values(worker), origins=_origins(worker)
@@ -107,15 +107,17 @@ class _Dedicated:
             return self._left(alias.key, "alias-fixed", why, remedy)
         return None
 
-    def _connector(self, role: ConnectorRole, workers: str, settings: Mapping[str, Setting]) -> ReadProperties:
+    def _connector(self, role: ConnectorRole, workers: str, settings: Mapping[str, DedicatedSetting]) -> ReadProperties:
         spec = {"class": CONNECTOR_CLASSES[role], "config": _values(settings)}
         name = CONNECTOR_CLASSES[role].rpartition(".")[2]
         return read_connector(self.given.file, self.given.namespace, workers, name, spec, origins=_origins(settings))
 
-    def _of_role(self, role: ConnectorRole, pair: Pair, settings: Mapping[str, Setting]) -> dict[str, Setting]:
+    def _of_role(
+        self, role: ConnectorRole, pair: Pair, settings: Mapping[str, DedicatedSetting]
+    ) -> dict[str, DedicatedSetting]:
         """Return what a connector reads of the properties that all three connectors get."""
         known = definitions(self.kafka, Owner(role))
-        location = settings.get("offset-syncs.topic.location", Setting("source")).value
+        location = settings.get("offset-syncs.topic.location", DedicatedSetting("source")).value
         reached = {
             prefix
             for client in clients(Owner(role), location if location in SIDES else "source")
@@ -141,7 +143,7 @@ class _Dedicated:
         single = ["tasks.max"] if role == "heartbeat" else []
         return {ENABLED, "name", "connector.class", *self.config.clients, *single}
 
-    def _of_workers(self, pair: Pair) -> dict[str, Setting]:
+    def _of_workers(self, pair: Pair) -> dict[str, DedicatedSetting]:
         known = definitions(self.kafka, Owner.WORKER)
         return {
             key: setting
@@ -258,9 +260,9 @@ class _Dedicated:
         return "MirrorMaker does not read it unless a cluster or a flow is named before it."
 
 
-def _values(settings: Mapping[str, Setting]) -> dict[str, str]:
+def _values(settings: Mapping[str, DedicatedSetting]) -> dict[str, str]:
     return {key: setting.value for key, setting in settings.items()}
 
 
-def _origins(settings: Mapping[str, Setting]) -> dict[str, str]:
+def _origins(settings: Mapping[str, DedicatedSetting]) -> dict[str, str]:
     return {key: setting.key for key, setting in settings.items() if setting.key}

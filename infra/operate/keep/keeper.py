@@ -2,9 +2,8 @@
 them when the source is lost.
 
 A look asks for the ends of both logs, then for the groups' offsets, and writes the positions that have changed. It
-reads no records. `components.kafka.log_ends` says why this is enough, and `components.kafka.copied_back` what a pair
-needs besides. With very many positions, a look asks for some of the groups at a time, each time for the ends first, and
-writes what it has so far.
+reads no records; `components.kafka.log_ends` says why this is enough. With very many positions, a look asks for some of
+the groups at a time, each time for the ends first, and writes what it has so far.
 """
 
 import gc
@@ -88,7 +87,7 @@ class LookResult:
         return "; ".join(parts)
 
 
-class _Place(NamedTuple):
+class _SourcePartition(NamedTuple):
     """A source partition, its ends, and the id of its remote topic. If it `stays`, a group's position in it changes
     only when the group commits.
     """
@@ -264,12 +263,12 @@ class FlowKeeper:
                 earlier.setdefault(partition, []).append(Ends(position.source_end, position.offset))
         return earlier
 
-    def _places(self, ids: Mapping[str, str]) -> dict[TopicPartition, _Place]:
+    def _places(self, ids: Mapping[str, str]) -> dict[TopicPartition, _SourcePartition]:
         remote = self.flow.replication_policy.remote
         # After a failover a group commits nothing on the source. If the topic has the same name on the target,
         # producers may write there too, and then the target's end is not that of the source's records.
         return {
-            partition: _Place(
+            partition: _SourcePartition(
                 partition,
                 history,
                 ids[topic],
@@ -282,7 +281,7 @@ class FlowKeeper:
     def _positions(
         self,
         commits: Mapping[TopicPartition, CommittedOffset],
-        places: Mapping[TopicPartition, _Place],
+        places: Mapping[TopicPartition, _SourcePartition],
         before: ByPartition,
     ) -> ByPartition:
         """Return the positions of a group; those that have not changed are the objects that were there before."""

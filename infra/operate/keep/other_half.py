@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 
 from kafka_replication.components.clients.reader import KafkaReader, reading_seconds
 from kafka_replication.components.contract.parameters import OffsetSyncParameters
-from kafka_replication.components.kafka.copied_back import CopiedBack
-from kafka_replication.components.kafka.log_ends import Ends
+from kafka_replication.components.kafka.log_ends import CopiedBack, Ends
 from kafka_replication.components.kafka.mirror_records import OffsetSync, offset_sync
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
 from kafka_replication.components.kafka.replication_policy import Side

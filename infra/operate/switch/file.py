@@ -33,7 +33,7 @@ class Application(Model):
     groups: tuple[str, ...] = Field(default=(), description="Its consumer groups.")
 
 
-class Workload(Application):
+class SwitchedWorkload(Application):
     """A Deployment or StatefulSet."""
 
     kind: Literal["Deployment", "StatefulSet"] = "Deployment"
@@ -55,7 +55,7 @@ class Command(Application):
 class SwitchFile(Model):
     """The applications that move with a failover."""
 
-    workloads: tuple[Workload, ...]
+    workloads: tuple[SwitchedWorkload, ...]
     commands: tuple[Command, ...] = ()
 
 

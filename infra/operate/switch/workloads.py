@@ -19,7 +19,7 @@ from kafka_replication.components.properties.definitions import nearest
 from kafka_replication.infra.kubernetes.api import KubernetesApi, Object, Reference, annotations_of
 from kafka_replication.infra.kubernetes.managed_fields import GITOPS
 from kafka_replication.infra.machine.waiting import NotYetError
-from kafka_replication.infra.operate.switch.file import Application, Setting, Workload
+from kafka_replication.infra.operate.switch.file import Application, Setting, SwitchedWorkload
 
 REPLICAS = "kafka-replication/replicas-before-switch"
 """The annotation of a stopped workload: how many replicas it had."""
@@ -34,7 +34,7 @@ Right: TypeAlias = tuple[str, str, str, str]
 class LiveWorkload:
     """A workload of the file in its cluster. Members raise ApiError."""
 
-    workload: Workload
+    workload: SwitchedWorkload
     api: KubernetesApi
     where: str
     addresses: Mapping[Side, str]

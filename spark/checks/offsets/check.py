@@ -16,7 +16,7 @@ disappeared in a working flow.
 """
 
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kafka_replication.components.contract.evidence import Translated
@@ -34,7 +34,7 @@ from kafka_replication.components.contract.report import (
     not_judged,
     note,
 )
-from kafka_replication.components.contract.wording import agreeing, numbered
+from kafka_replication.components.contract.wording import agreeing, named, numbered
 from kafka_replication.components.kafka.mirror_records import Checkpoints
 from kafka_replication.components.kafka.offset_syncs import is_left_untranslated
 from kafka_replication.components.kafka.positions import TopicPartition
@@ -50,7 +50,6 @@ from kafka_replication.spark.checks.offsets.checkpoints import (
     position_findings,
     without_source_offset,
 )
-from kafka_replication.spark.checks.offsets.group_types import not_translated
 from kafka_replication.spark.checks.offsets.position_proof import Position, PositionProof
 from kafka_replication.spark.checks.offsets.readings import CheckpointsRead, SyncsRead, read_checkpoints, read_syncs
 from kafka_replication.spark.checks.parity.check import times_not_compared
@@ -90,13 +89,14 @@ def unjudged_records(flow: FlowParameters, positions: int) -> Finding | None:
     )
 
 
+_ONLY = "MirrorMaker translates the offsets of consumer groups only"
 #: Findings that make a row count as wrong.
 _WRONG = {FindingSeverity.FAIL, FindingSeverity.ERROR}
 Commits = Mapping[tuple[str, TopicPartition], int]
 
 
 @dataclass(frozen=True)
-class Look:
+class OffsetsRead:
     """One reading of everything, in the order that the module's docstring explains. `on_target_only` are the groups'
     offsets on the target in partitions in which they have none on the source.
     """
@@ -185,10 +185,10 @@ def nothing_to_translate(flow: FlowParameters, groups: Collection[str], translat
 
 def _settled(
     flow: OpenFlow, groups: list[str], first_commits: Commits, first_syncs: SyncsRead, patience: Patience
-) -> tuple[Look, list[PositionFinding]]:
+) -> tuple[OffsetsRead, list[PositionFinding]]:
     """Return the last look, and what is wrong in it. A finding that may be premature is looked at twice or more."""
 
-    def found_in(look: Look, at_first: Mapping[tuple[str, TopicPartition], Position]) -> list[PositionFinding]:
+    def found_in(look: OffsetsRead, at_first: Mapping[tuple[str, TopicPartition], Position]) -> list[PositionFinding]:
         before, now = first_syncs.found, look.syncs.found
         return position_findings(look.positions, first_commits, before, now, flow.parameters, patience, at_first)
 
@@ -223,7 +223,7 @@ def _movement(flow: OpenFlow, groups: list[str]) -> object:
 
 def _look(
     flow: OpenFlow, groups: list[str], syncs_before: SyncsRead, checkpoints_before: CheckpointsRead | None
-) -> Look:
+) -> OffsetsRead:
     on_target, active = flow.target.committed(groups), flow.target.groups_with_members()
     checkpoints = read_checkpoints(flow, checkpoints_before)
     syncs = read_syncs(flow, syncs_before)
@@ -249,7 +249,7 @@ def _look(
             )
         )
     idle = {group: offsets for group, offsets in on_target.items() if group not in active}
-    return Look(positions, syncs, checkpoints, _on_target_only(flow, committed_now, idle, checkpoints.found))
+    return OffsetsRead(positions, syncs, checkpoints, _on_target_only(flow, committed_now, idle, checkpoints.found))
 
 
 def _on_target_only(
@@ -309,7 +309,11 @@ def no_checkpoints(parameters: FlowParameters, found: Checkpoints) -> Finding:
 
 
 def _outcome(
-    flow: OpenFlow, groups: list[str], look: Look, findings_of_positions: list[PositionFinding], proven: proofs.Proofs
+    flow: OpenFlow,
+    groups: list[str],
+    look: OffsetsRead,
+    findings_of_positions: list[PositionFinding],
+    proven: proofs.Proofs,
 ) -> CheckOutcome:
     excluded = flow.parameters.group_selection.excluded_of(flow.source.groups())
     findings: list[Finding] = [finding.finding for finding in findings_of_positions]
@@ -424,3 +428,39 @@ def _group_row(
         "readAgain": again,
     }
     return -bad, -again, group, row
+
+
+def not_translated(
+    flow: FlowParameters, commits: Mapping[str, Mapping[TopicPartition, int]], topics: Collection[str]
+) -> Iterator[Finding]:
+    """Yield an error about groups that have no proven position on the target, and a note about share groups that only a
+    pattern selects: nothing shows whether they consume the flow's topics.
+
+    `commits` has the selected groups, `topics` the flow's. A group that has committed offsets on other topics only is
+    none of the flow's affair. Share groups keep theirs where other groups do not, so they seem to have none at all.
+    Source: MirrorCheckpointConnector.listConsumerGroups.
+    """
+    counts = {group: sum(partition.topic in topics for partition in commits[group]) for group in sorted(commits)}
+    streams = {group: count for group, count in counts.items() if count}
+    if streams:
+        are = agreeing(len(streams), "[is a streams group|are streams groups]")
+        has = agreeing(len(streams), "[It has|They have]")
+        what = f"{named(streams, SAMPLES)} {are} (`group.protocol=streams`). {_ONLY}. {has} no checkpoint"
+        without = f"{what}, and no offset on {flow.target.alias} that the flow has written"
+        yield error("streams-group", without, sum(streams.values()))
+    silent = [group for group in counts if not commits[group]]
+    if by_name := [group for group in silent if group in flow.groups]:
+        yield error("share-group", _silent(flow, by_name), len(by_name))
+    if by_pattern := [group for group in silent if group not in by_name]:
+        unknown = "nothing shows whether they consume topics of the flow"
+        yield note("share-group-selected", f"{_silent(flow, by_pattern)}; {unknown}", len(by_pattern))
+
+
+def _silent(flow: FlowParameters, groups: Sequence[str]) -> str:
+    count = len(groups)
+    are = agreeing(count, "[is a share group, or a streams group|are share groups, or streams groups]")
+    begin = agreeing(count, "[a share group begins|share groups begin]")
+    return (
+        f"{named(groups, SAMPLES)} {are} without a committed offset. {_ONLY}: on {flow.target.alias}, {begin} where "
+        "`share.auto.offset.reset` says"
+    )

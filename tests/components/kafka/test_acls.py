@@ -6,9 +6,9 @@ import pytest
 
 from kafka_replication.components.kafka.acls import (
     AclEntry,
-    Gap,
     GapReason,
     Need,
+    UnmetNeed,
     gaps,
     without_grant,
 )
@@ -57,7 +57,7 @@ def test_an_equal_or_wider_acl_grants(need: Need, entry: AclEntry) -> None:
     ],
 )
 def test_any_other_acl_leaves_the_need_missing(entry: AclEntry) -> None:
-    assert gaps(a_need(), [entry], []) == [Gap(a_need(), GapReason.MISSING)]
+    assert gaps(a_need(), [entry], []) == [UnmetNeed(a_need(), GapReason.MISSING)]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_any_other_acl_leaves_the_need_missing(entry: AclEntry) -> None:
     ],
 )
 def test_a_denial_outranks_a_grant(entry: AclEntry) -> None:
-    assert gaps(a_need(), [an_acl(), entry], []) == [Gap(a_need(), GapReason.DENIED)]
+    assert gaps(a_need(), [an_acl(), entry], []) == [UnmetNeed(a_need(), GapReason.DENIED)]
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_a_denial_outranks_a_grant(entry: AclEntry) -> None:
     ],
 )
 def test_an_acl_with_the_same_name_but_another_pattern_type_grants_nothing(need: Need, entry: AclEntry) -> None:
-    assert gaps(need, [entry], []) == [Gap(need, GapReason.MISSING)]
+    assert gaps(need, [entry], []) == [UnmetNeed(need, GapReason.MISSING)]
 
 
 def test_a_denial_of_writes_does_not_prevent_reads() -> None:
@@ -90,19 +90,19 @@ def test_a_denial_of_writes_does_not_prevent_reads() -> None:
 def test_grants_of_only_the_existing_names_are_reported_as_narrow() -> None:
     """Nothing is missing today, but the next topic with that prefix would silently be left out."""
     need = a_need("orders-", pattern="prefixed")
-    assert gaps(need, [an_acl("orders-eu")], ["orders-eu", "audit"]) == [Gap(need, GapReason.NARROW)]
+    assert gaps(need, [an_acl("orders-eu")], ["orders-eu", "audit"]) == [UnmetNeed(need, GapReason.NARROW)]
 
 
 def test_the_existing_name_without_a_grant_is_reported() -> None:
     need = a_need("orders-", pattern="prefixed")
     found = gaps(need, [an_acl("orders-eu")], ["orders-eu", "orders-us"])
-    assert found == [Gap(a_need("orders-us"), GapReason.MISSING)]
+    assert found == [UnmetNeed(a_need("orders-us"), GapReason.MISSING)]
 
 
 def test_a_denial_of_one_name_among_many_is_reported_by_that_name() -> None:
     need = a_need("orders-", pattern="prefixed")
     entries = [an_acl("*"), an_acl("orders-us", permission="DENY")]
-    assert gaps(need, entries, ["orders-eu", "orders-us"]) == [Gap(a_need("orders-us"), GapReason.DENIED)]
+    assert gaps(need, entries, ["orders-eu", "orders-us"]) == [UnmetNeed(a_need("orders-us"), GapReason.DENIED)]
 
 
 @pytest.mark.parametrize("permission", ["ALLOW", "DENY"])
@@ -110,7 +110,7 @@ def test_an_acl_for_some_hosts_only_is_not_judged(permission: str) -> None:
     """The job does not know on which hosts the workers run."""
     plain = [an_acl()] if permission == "DENY" else []
     found = gaps(a_need(), [*plain, an_acl(host="10.0.0.1", permission=permission)], [])
-    assert found == [Gap(a_need(), GapReason.OF_HOSTS)]
+    assert found == [UnmetNeed(a_need(), GapReason.OF_HOSTS)]
 
 
 @pytest.mark.parametrize("permission", ["ALLOW", "DENY"])
@@ -119,16 +119,16 @@ def test_an_acl_for_some_hosts_is_not_judged_for_one_name_of_a_prefix(permission
     plain = [an_acl("*")] if permission == "DENY" else [an_acl("orders-eu")]
     entries = [*plain, an_acl("orders-us", host="10.0.0.1", permission=permission)]
     found = gaps(a_need("orders-", pattern="prefixed"), entries, ["orders-eu", "orders-us"])
-    assert found == [Gap(a_need("orders-us"), GapReason.OF_HOSTS)]
+    assert found == [UnmetNeed(a_need("orders-us"), GapReason.OF_HOSTS)]
 
 
 def test_a_need_that_no_acl_grants_is_missing_whatever_hosts_are_denied() -> None:
-    assert gaps(a_need(), [an_acl(host="10.0.0.1", permission="DENY")], []) == [Gap(a_need(), GapReason.MISSING)]
+    assert gaps(a_need(), [an_acl(host="10.0.0.1", permission="DENY")], []) == [UnmetNeed(a_need(), GapReason.MISSING)]
 
 
 def test_only_the_missing_operations_are_reported() -> None:
     need = a_need("orders", "DESCRIBE_CONFIGS", "READ", "WRITE")
-    assert gaps(need, [an_acl()], []) == [Gap(a_need("orders", "DESCRIBE_CONFIGS", "WRITE"), GapReason.MISSING)]
+    assert gaps(need, [an_acl()], []) == [UnmetNeed(a_need("orders", "DESCRIBE_CONFIGS", "WRITE"), GapReason.MISSING)]
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,8 @@
 
 import pytest
 
-from kafka_replication.components.kafka import copied_back
-from kafka_replication.components.kafka.copied_back import CopiedBack
-from kafka_replication.components.kafka.log_ends import Ends
+from kafka_replication.components.kafka import log_ends
+from kafka_replication.components.kafka.log_ends import CopiedBack, Ends
 from kafka_replication.components.kafka.mirror_records import OffsetSync
 
 
@@ -50,7 +49,7 @@ def test_positions_that_were_derived_earlier_count_where_no_newer_sync_says_more
 
 
 def test_reading_pauses_while_too_many_records_have_not_been_copied_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(copied_back, "OWN", 2)
+    monkeypatch.setattr(log_ends, "OWN", 2)
     back = begun(4, 6, end=9)
     assert back.pauses
     back.add(OffsetSync(4, 50))

@@ -3,7 +3,13 @@
 import pytest
 
 from kafka_replication.infra.local.operator.ledger import pause_seconds
-from kafka_replication.infra.local.operator.worker_processes import Start, Stop, Worker, WorkerState, next_steps
+from kafka_replication.infra.local.operator.worker_processes import (
+    StartWorker,
+    StopWorker,
+    Worker,
+    WorkerState,
+    next_steps,
+)
 
 READY, STARTING = WorkerState.READY, WorkerState.STARTING
 STOPPING, ENDED = WorkerState.STOPPING, WorkerState.ENDED
@@ -12,51 +18,57 @@ STOPPING, ENDED = WorkerState.STOPPING, WorkerState.ENDED
 @pytest.mark.parametrize(
     ("replicas", "workers", "steps"),
     [
-        pytest.param(2, [], [Start(0), Start(1)], id="none-yet"),
+        pytest.param(2, [], [StartWorker(0), StartWorker(1)], id="none-yet"),
         pytest.param(1, [Worker(0, "new", READY)], [], id="as-wanted"),
         pytest.param(1, [Worker(0, "new", STARTING)], [], id="still-starting"),
-        pytest.param(1, [Worker(0, "new", ENDED)], [Start(0)], id="died"),
+        pytest.param(1, [Worker(0, "new", ENDED)], [StartWorker(0)], id="died"),
         pytest.param(1, [Worker(0, "new", ENDED, due=False)], [], id="died-often-and-pauses"),
-        pytest.param(1, [Worker(0, "old", ENDED, due=False)], [Start(0)], id="pause-ends-with-a-new-configuration"),
-        pytest.param(1, [Worker(0, "new", READY), Worker(1, "new", READY)], [Stop(1)], id="fewer-wanted"),
-        pytest.param(0, [Worker(0, "new", READY)], [Stop(0)], id="none-wanted"),
+        pytest.param(
+            1, [Worker(0, "old", ENDED, due=False)], [StartWorker(0)], id="pause-ends-with-a-new-configuration"
+        ),
+        pytest.param(1, [Worker(0, "new", READY), Worker(1, "new", READY)], [StopWorker(1)], id="fewer-wanted"),
+        pytest.param(0, [Worker(0, "new", READY)], [StopWorker(0)], id="none-wanted"),
         pytest.param(0, [Worker(0, "new", ENDED)], [], id="none-wanted-and-dead"),
-        pytest.param(1, [Worker(0, "old", READY)], [Stop(0)], id="outdated"),
-        pytest.param(2, [Worker(0, "old", READY), Worker(1, "old", READY)], [Stop(0)], id="outdated-one-at-a-time"),
+        pytest.param(1, [Worker(0, "old", READY)], [StopWorker(0)], id="outdated"),
+        pytest.param(
+            2, [Worker(0, "old", READY), Worker(1, "old", READY)], [StopWorker(0)], id="outdated-one-at-a-time"
+        ),
         pytest.param(
             2, [Worker(0, "old", STOPPING), Worker(1, "old", READY)], [], id="next-only-after-the-first-ended"
         ),
         pytest.param(
             2, [Worker(0, "new", STARTING), Worker(1, "old", READY)], [], id="next-only-when-the-first-serves"
         ),
-        pytest.param(2, [Worker(0, "new", READY), Worker(1, "old", READY)], [Stop(1)], id="then-the-next"),
+        pytest.param(2, [Worker(0, "new", READY), Worker(1, "old", READY)], [StopWorker(1)], id="then-the-next"),
         pytest.param(
             2,
             [Worker(0, "old", STARTING), Worker(1, "old", READY)],
-            [Stop(0)],
+            [StopWorker(0)],
             id="the-one-that-does-not-serve-stops-first",
         ),
         pytest.param(
             2,
             [Worker(0, "old", STARTING), Worker(1, "old", STARTING)],
-            [Stop(0), Stop(1)],
+            [StopWorker(0), StopWorker(1)],
             id="all-stop-if-none-serves",
         ),
-        pytest.param(2, [Worker(1, "old", READY)], [Start(0)], id="a-missing-one-starts-before-rolling"),
-        pytest.param(1, [Worker(0, "new", READY, pod=False)], [Stop(0)], id="its-pod-was-deleted"),
-        pytest.param(1, [Worker(0, "old", STARTING, pod=False)], [Stop(0)], id="its-pod-was-deleted-stopped-once"),
-        pytest.param(1, [Worker(0, "new", ENDED, pod=False)], [Start(0)], id="died-with-its-pod"),
+        pytest.param(2, [Worker(1, "old", READY)], [StartWorker(0)], id="a-missing-one-starts-before-rolling"),
+        pytest.param(1, [Worker(0, "new", READY, pod=False)], [StopWorker(0)], id="its-pod-was-deleted"),
+        pytest.param(
+            1, [Worker(0, "old", STARTING, pod=False)], [StopWorker(0)], id="its-pod-was-deleted-stopped-once"
+        ),
+        pytest.param(1, [Worker(0, "new", ENDED, pod=False)], [StartWorker(0)], id="died-with-its-pod"),
         pytest.param(1, [Worker(0, "new", STOPPING, pod=False)], [], id="is-ending-with-its-pod"),
         pytest.param(
             2,
             [Worker(0, "new", READY, pod=False), Worker(1, "old", READY)],
-            [Stop(0)],
+            [StopWorker(0)],
             id="no-rolling-while-a-pod-is-missing",
         ),
     ],
 )
 def test_the_next_steps_start_stop_and_roll_workers(
-    replicas: int, workers: list[Worker], steps: list[Start | Stop]
+    replicas: int, workers: list[Worker], steps: list[StartWorker | StopWorker]
 ) -> None:
     assert next_steps(replicas, "new", workers) == steps
 
