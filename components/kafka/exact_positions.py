@@ -186,16 +186,18 @@ class SourceWalk:
             if (equal := doubtful.get(self._identity(index))) is not None:
                 equal.append(index)
         for identity, equal in doubtful.items():
-            self._bound(equal, self._earlier.get(identity, []))
-            if self._forgotten:
+            copies = (self._copies[index] for index in equal if self._copies[index] >= 0)
+            there = sorted([*self._earlier.get(identity, []), *copies])
+            self._bound(equal, there)
+            # A later record of the target may be the first copy, and would be taken for one of another origin.
+            if self._forgotten or (not there and count < len(self._offsets)):
                 self.doubtful_until = max(self.doubtful_until, self._offsets[equal[-1]])
 
-    def _bound(self, equal: Sequence[int], earlier: Sequence[int]) -> None:
+    def _bound(self, equal: Sequence[int], there: Sequence[int]) -> None:
         """Let a group that has not consumed some of these equal records read as many of their copies, the last ones.
 
         The copies of those that it has consumed need not be among these: they may be before the start of the walk.
         """
-        there = sorted([*earlier, *(self._copies[index] for index in equal if self._copies[index] >= 0)])
         for unread, index in enumerate(reversed(equal), start=1):
             at_or_below = bisect_right(self.wanted, self._offsets[index])
             if there and at_or_below:

@@ -268,6 +268,13 @@ def test_forgotten_equal_records_prove_nothing_for_a_group_before_them() -> None
     assert exact_positions([5], iter(here), iter(there), 5, 3, shared=True).positions[5].offset == 4
 
 
+def test_a_record_whose_copy_has_not_come_before_it_is_forgotten_is_not_proven() -> None:
+    """Record 4 equals record 2. Its copy came after both were forgotten, was taken for another record, and skipped."""
+    here, there = old_and_new_log(0, 0, 1, 0, 1, 0, 0, 0), old_and_new_log(0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0)
+    with pytest.raises(NotProvenError, match="let every group consume past 4 on the source first"):
+        exact_positions([4], iter(here[2:]), iter(there), 11, 3, shared=True)
+
+
 def test_equal_records_that_may_be_read_again_are_announced() -> None:
     """The group has consumed two of three equal records. The third may be the target's second, or only a repeat."""
     found = exact_positions([2], iter(old_and_new_log(7, 7, 7, 8)), iter(old_and_new_log(7, 7, 50, 8)), 4, shared=True)
