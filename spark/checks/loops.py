@@ -207,5 +207,5 @@ def read_marks(flow: OpenFlow, first_pass: FirstPass) -> list[Difference]:
 
 def mark_findings(marked: Sequence[Difference], guard: GuardParameters, source: str, target: str) -> list[Finding]:
     """Return the findings. `source` and `target` are aliases."""
-    found = ((_MEANINGS[difference.kind], difference) for difference in marked)
+    found = ((_MEANINGS[difference.kind], difference) for difference in sorted(marked))
     return findings_by_meaning(found, source=source, target=target, filter=guard.filter, mark=guard.mark)

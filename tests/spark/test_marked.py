@@ -75,7 +75,9 @@ def test_a_mark_that_no_guard_appended_is_distinguished_from_a_guards_mark(
 def test_each_kind_of_foreign_mark_has_its_own_message() -> None:
     at = TopicPartition("ledger", 0)
     kinds = (MARKED_ON_SOURCE, MARKED_ON_TARGET, WENT_ROUND)
-    findings = mark_findings([Difference(at, kind, 2, 5, 6) for kind in kinds], GUARD, "useast", "uswest")
+    marked = [Difference(at, kind, 2, 5, 6) for kind in kinds]
+    findings = mark_findings(marked, GUARD, "useast", "uswest")
+    assert mark_findings(marked[::-1], GUARD, "useast", "uswest") == findings, "Spark returns them in any order"
     assert [(each.code, each.count) for each in findings] == [
         ("marked-elsewhere", 2),
         ("marked-elsewhere", 2),
