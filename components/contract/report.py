@@ -103,7 +103,7 @@ class Coverage:
 
     unit: str
     judged: int
-    not_judged: Mapping[str, int] = field(default_factory=dict)
+    not_judged: Mapping[str, int]
 
     @property
     def claimed(self) -> int:

@@ -98,7 +98,7 @@ def check_division(flow: FlowParameters, flows: Sequence[FlowParameters], existi
         f"{divided} of {numbered(counts['topics'], 'topic[|s]')} {agreeing(divided, '[belongs|belong]')} to "
         f"exactly one of {numbered(counts['parts'], 'part[|s]')}"
     )
-    coverage = Coverage("topics", len(topics))
+    coverage = Coverage("topics", len(topics), {})
     return CheckOutcome(CheckName.DIVISION, summary, counts, tuple(findings), coverage=coverage)
 
 

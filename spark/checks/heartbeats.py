@@ -265,7 +265,7 @@ def judge(
         counts,
         tuple(findings),
         tuple({"gapStartMs": start, "gapEndMs": end} for start, end in gaps),
-        Coverage("heartbeats", len(times)),
+        Coverage("heartbeats", len(times), {}),
         beats=tuple(arrived),
     )
 

@@ -17,14 +17,14 @@ TIME = "2026-11-22T15:21:57+00:00"
 
 
 def access() -> CheckOutcome:
-    coverage = Coverage("permissions", 43)
+    coverage = Coverage("permissions", 43, {})
     return CheckOutcome(CheckName.ACCESS, "0 of 43 permissions are missing", {"missing": 0}, coverage=coverage)
 
 
 def connectors(*findings: Finding, behind: int = 3) -> CheckOutcome:
     summary = f"3 of 3 connectors run, with 5 tasks; stored offsets of 6 partitions, at most {behind} behind the source"
     counts = {"connectors": 3, "running": 3, "tasks": 5, "offsetsBehind": behind, "newestSyncSeconds": 12}
-    return CheckOutcome(CheckName.CONNECTORS, summary, counts, findings, coverage=Coverage("connectors", 3))
+    return CheckOutcome(CheckName.CONNECTORS, summary, counts, findings, coverage=Coverage("connectors", 3, {}))
 
 
 def heartbeats(*findings: Finding, observed: int = 9, p50: int = 348, longest: int = 632) -> CheckOutcome:
@@ -32,7 +32,7 @@ def heartbeats(*findings: Finding, observed: int = 9, p50: int = 348, longest: i
     latencies = {"latencyP50Ms": p50, "latencyP99Ms": longest, "latencyMaxMs": longest} if observed else {}
     summary = "104 heartbeats, the newest 0.5 s old"
     return CheckOutcome(
-        CheckName.HEARTBEATS, summary, counts | latencies, findings, coverage=Coverage("heartbeats", 104)
+        CheckName.HEARTBEATS, summary, counts | latencies, findings, coverage=Coverage("heartbeats", 104, {})
     )
 
 
@@ -81,13 +81,13 @@ def parity(*findings: Finding, topics: tuple[dict[str, str | int | float | bool 
     records = sum(int(str(row["sourceRecords"])) for row in rows)
     summary = f"{records} source records in {3 * len(rows)} partitions"
     counts = {"sourceRecords": records, "partitions": 3 * len(rows)}
-    coverage = Coverage("partitions", 3 * len(rows))
+    coverage = Coverage("partitions", 3 * len(rows), {})
     return CheckOutcome(CheckName.PARITY, summary, counts, findings, coverage=coverage, rows=rows)
 
 
 def retention() -> CheckOutcome:
     summary = "0 offsets lost in 6 partitions; the source has removed nothing in 6 of them"
-    return CheckOutcome(CheckName.RETENTION, summary, {"lost": 0}, coverage=Coverage("partitions", 6))
+    return CheckOutcome(CheckName.RETENTION, summary, {"lost": 0}, coverage=Coverage("partitions", 6, {}))
 
 
 def checks(*instead: CheckOutcome) -> tuple[CheckOutcome, ...]:

@@ -131,7 +131,16 @@ def test_a_damaged_packed_report_is_refused(packed: str) -> None:
         read_verdict({"verdict": "pass", "digest": "d", "time": "t", PACKED: packed})
 
 
-@pytest.mark.parametrize("report", ['{"checks": ["x"]}', '{"checks": [{"coverage": "x"}]}', '{"checks": [[]]}'])
+@pytest.mark.parametrize(
+    "report",
+    [
+        '{"checks": ["x"]}',
+        '{"checks": [{"coverage": "x"}]}',
+        '{"checks": [[]]}',
+        # A pass that does not say what was not judged.
+        '{"checks": [{"name": "parity", "summary": "", "counts": {}, "coverage": {"unit": "topics", "judged": 1}}]}',
+    ],
+)
 def test_a_report_of_the_wrong_form_is_refused(report: str) -> None:
     with pytest.raises(ValueError, match="validation error"):
         read_verdict({"verdict": "pass", "digest": "d", "time": "t", "report.json": report})

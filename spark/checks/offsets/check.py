@@ -179,7 +179,7 @@ def nothing_to_translate(flow: FlowParameters, groups: Collection[str], translat
     else:
         patterns = ", ".join(flow.groups) or "an empty list"
         nothing = note("no-group-selected", f"no consumer group on {flow.source.alias} matches {patterns} yet")
-    coverage = Coverage("committed offsets", 0)
+    coverage = Coverage("committed offsets", 0, {})
     return CheckOutcome(CheckName.OFFSETS, summary, counts, (nothing,), coverage=coverage)
 
 
