@@ -7,7 +7,7 @@ nothing of ours.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -25,7 +25,7 @@ class TemporaryState:
     by: str
     at: datetime
     until: datetime | None = None
-    before: str = "running"
+    before: str = field(kw_only=True)
 
     def expired(self, now: datetime) -> bool:
         return self.until is not None and now >= self.until

@@ -55,7 +55,7 @@ def test_a_connector_status_of_an_older_generation_is_an_error() -> None:
 
 def test_the_report_says_who_stopped_a_connector_and_when() -> None:
     at = reported("STOPPED")
-    state = TemporaryState("orders", "stopped", "ann", datetime(2026, 1, 31, 2, 10, tzinfo=UTC), None)
+    state = TemporaryState("orders", "stopped", "ann", datetime(2026, 1, 31, 2, 10, tzinfo=UTC), before="running")
     assert at.live is not None
     annotations = {ANNOTATION: annotation_value({"orders-source": state})}
     outcome = judged(ConnectorObject({**at.live, "metadata": {"generation": 2, "annotations": annotations}}))

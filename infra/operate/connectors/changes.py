@@ -127,7 +127,7 @@ def _announced(
     if request.state == "running":
         return others
     before = states[place.name].before if place.name in states else now
-    announced = TemporaryState(request.flow, request.state, request.by, request.now, request.until, before)
+    announced = TemporaryState(request.flow, request.state, request.by, request.now, request.until, before=before)
     return {**others, place.name: announced}
 
 

@@ -74,7 +74,9 @@ def test_a_declared_field_edited_by_hand_is_drift_and_the_next_deployment_change
 def announced(until: datetime) -> Edit:
     """The source connector paused by ann."""
     at = datetime(2026, 1, 31, 2, 10, tzinfo=UTC)
-    annotation = annotation_value({"orders-source": TemporaryState("orders", "paused", "ann", at, until)})
+    annotation = annotation_value(
+        {"orders-source": TemporaryState("orders", "paused", "ann", at, until, before="running")}
+    )
 
     def edit(objects: dict[str, Manifest]) -> None:
         body = objects["source-connector"]

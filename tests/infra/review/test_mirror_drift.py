@@ -152,7 +152,7 @@ def test_a_connector_that_does_not_run_is_reported_although_the_resource_is_read
 
 def test_a_temporary_state_of_a_mirror_has_a_remedy_for_its_connector(declared: Snapshot) -> None:
     at = datetime(2026, 1, 31, 2, 10, tzinfo=UTC)
-    annotation = annotation_value({SOURCE: TemporaryState("orders-from-useast", "paused", "ann", at, None)})
+    annotation = annotation_value({SOURCE: TemporaryState("orders-from-useast", "paused", "ann", at, before="running")})
 
     def edit(objects: dict[str, Manifest]) -> None:
         mirrors = copy.deepcopy(objects[MIRROR]["spec"]["mirrors"])

@@ -89,7 +89,7 @@ LOST = "useast has deleted records of orders-0 that had not crossed"
 FAILED = Failure(
     0, "org.apache.kafka.connect.errors.ConnectException: no\n\tat line\nCaused by: java.io.IOException: x"
 )
-PAUSED = TemporaryState("orders", "paused", "ann", NOW - timedelta(hours=1), NOW + timedelta(hours=1))
+PAUSED = TemporaryState("orders", "paused", "ann", NOW - timedelta(hours=1), NOW + timedelta(hours=1), before="running")
 ANNOUNCED = a_connector(temporary=PAUSED, wanted="paused")
 NO_POSITION = "group a has no position on uswest for orders-0"
 CLIENT = CertificateFacts("mirror-orders/useast-client", "user.crt", (NOW - timedelta(days=1)).isoformat())
