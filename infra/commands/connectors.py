@@ -27,14 +27,18 @@ Keep = Annotated[
 ]
 _DURATION = re.compile(r"(\d+)([smhd])")
 _VERBS = {"paused": "pause", "stopped": "stop"}
-_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
+_MOST_SECONDS = 3_650 * _SECONDS["d"]
 
 
 def _duration(text: str) -> timedelta:
     match = _DURATION.fullmatch(text)
     if match is None:
         raise typer.BadParameter(f"`{text}` is not a duration: write a number and s, m, h or d, such as 90m or 1h.")
-    return timedelta(**{_UNITS[match[2]]: int(match[1])})
+    seconds = int(match[1]) * _SECONDS[match[2]]
+    if seconds > _MOST_SECONDS:
+        raise typer.BadParameter(f"`{text}` is more than ten years: leave `--for` out if no end is known.")
+    return timedelta(seconds=seconds)
 
 
 For = Annotated[
