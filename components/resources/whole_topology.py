@@ -140,7 +140,8 @@ class ExporterDeployment(pulumi.ComponentResource):
         after: Sequence[pulumi.Resource],
         opts: pulumi.ResourceOptions,
     ) -> None:
-        super().__init__("replication:kafka:ExporterDeployment", name, None, opts)
+        # The type is part of the URNs in every stack's state, so it does not follow the name of the class.
+        super().__init__("replication:kafka:Exporter", name, None, opts)
         awaited = (ObjectRole.EXPORTER, ObjectRole.EXPORTER_SERVICE)
         shown = (planned.annotated(_NO_WAITING) if planned.role in awaited else planned for planned in objects)
         # Replications create the namespaces of the Roles.

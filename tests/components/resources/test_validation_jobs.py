@@ -101,6 +101,8 @@ def test_an_exporter_is_registered_after_the_namespaces_of_its_roles_and_nobody_
     assert {binding.urn, recorded.named("exporter-project").urn} <= set(deployment.dependencies)
     for resource in (deployment, recorded.named("exporter-service")):
         assert resource.inputs["metadata"]["annotations"] == {"pulumi.com/skipAwait": "true"}
+    # Under another type, a deployed exporter would be created again while its objects exist, and `up` would fail.
+    assert recorded.named("exporter").token == "replication:kafka:Exporter"
 
 
 def test_the_users_of_a_stack_that_keeps_positions_may_write_them() -> None:
