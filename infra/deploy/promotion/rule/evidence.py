@@ -290,13 +290,14 @@ def _known(settings: StackSettings, state: StackState, evidence: Evidence | None
         flow.name: frozenset(entry.finding for entry in flow.settings.validation.accept)
         for flow in expand(settings.topology)
     }
+    # Proofs are read first, so that a change while they are read counts against them.
+    proofs = {flow.name: cluster.validation(flow.name, flow.namespace) for flow in state.flows}
     changes = {namespace: cluster.last_change(namespace) for namespace in {flow.namespace for flow in state.flows}}
     flows = []
     for flow in sorted(state.flows, key=lambda flow: flow.name):
-        proof = cluster.validation(flow.name, flow.namespace)
         if change := changes[flow.namespace]:
             flow = replace(flow, changed_at=change.at, changed_by=change.by)
-        flows.append(replace(flow, proof=proof, accepts=accepted.get(flow.name, frozenset())))
+        flows.append(replace(flow, proof=proofs[flow.name], accepts=accepted.get(flow.name, frozenset())))
     same = evidence is not None and evidence.model_digest == state.model_digest and evidence.verdict == PASS
     since = evidence.proven_since if evidence is not None and same else None
     return KnownStack(replace(state, flows=tuple(flows), recorded_since=since), evidence)

@@ -15,11 +15,12 @@ from kafka_replication.infra.deploy.promotion.rule.evidence import (
     StackCluster,
     evidence_config_map,
     evidence_of,
+    known_from_outputs,
     proof_of,
     read_evidence,
     spec_change,
 )
-from kafka_replication.infra.deploy.promotion.rule.rules import CheckResult
+from kafka_replication.infra.deploy.promotion.rule.rules import CheckResult, FlowProof
 from kafka_replication.infra.kubernetes.api import Object, Reference
 from kafka_replication.infra.stack.settings import read_settings
 from tests.infra.deploy.promotion.states import FLOW, MODEL, a_flow_state, a_proof, a_state, at
@@ -205,6 +206,31 @@ def test_only_a_change_of_the_spec_counts_as_a_change_of_an_object(
 ) -> None:
     metadata = {"creationTimestamp": "2026-03-04T10:00:00Z", "managedFields": entries}
     assert spec_change({"metadata": metadata}) == expected
+
+
+class EditedMeanwhile(StackCluster):
+    """A cluster in which somebody edits a flow right after its proof was read."""
+
+    def __init__(self) -> None:
+        self.edited = False
+
+    def validation(self, flow: str, namespace: str) -> FlowProof | None:  # noqa: ARG002
+        self.edited = True
+        return a_proof()
+
+    def last_change(self, namespace: str) -> SpecChange | None:  # noqa: ARG002
+        return SpecChange(at("11:30"), "kubectl-edit") if self.edited else SpecChange(at("11:00"), "")
+
+    def evidence(self, namespace: str) -> Evidence | None:  # noqa: ARG002
+        return None
+
+
+def test_a_change_after_the_proof_was_read_still_counts() -> None:
+    """Otherwise the proof would also hold for what it has not seen."""
+    outputs = {"modelDigest": MODEL, "replications": {"orders": {"namespace": "mirror-orders", "digest": FLOW}}}
+    known = known_from_outputs(read_settings("prod-us-west-2", STACKS), outputs, EditedMeanwhile(), "evidence")
+    (flow,) = known.state.flows
+    assert (flow.proof, flow.changed_at, flow.changed_by) == (a_proof(), at("11:30"), "kubectl-edit")
 
 
 def test_a_published_validation_names_the_checks_that_did_not_pass() -> None:
