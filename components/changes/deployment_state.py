@@ -230,8 +230,12 @@ def _workers(body: Manifest) -> DeployedWorkers:
 
 
 def worker_cluster(spec: Manifest) -> Manifest:
-    """Return the part of the spec of a KafkaConnect or KafkaMirrorMaker2 that names the workers' cluster and group."""
-    if "connectCluster" in spec:
+    """Return the part of the spec of a KafkaConnect or KafkaMirrorMaker2 that names the workers' cluster and group.
+
+    Beside `target`, the operator ignores what is left of the older form. Source: Strimzi
+    KafkaMirrorMaker2Cluster.validateAndUpdateToNewAPI.
+    """
+    if "connectCluster" in spec and not spec.get("target"):
         clusters = spec.get("clusters") or ()
         return next((cluster for cluster in clusters if cluster.get("alias") == spec["connectCluster"]), {})
     return spec.get("target") or spec

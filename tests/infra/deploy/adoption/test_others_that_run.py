@@ -63,6 +63,17 @@ def test_workers_of_the_same_group_under_another_name_are_refused(tmp_path: Path
     )
 
 
+def test_the_group_of_a_mirrors_target_is_refused_beside_a_leftover_of_the_older_api(tmp_path: Path) -> None:
+    """The operator reads `target`, and ignores `connectCluster` beside it."""
+    snapshot = declared(tmp_path)
+    (workers,) = [each["spec"] for each in snapshot.objects("orders").values() if each["kind"] == "KafkaConnect"]
+    mirror = a_mirror("kafka.apnortheast.example.com:9093", workers["bootstrapServers"])
+    mirror["spec"]["target"]["groupId"] = workers["groupId"]
+    mirror["spec"]["connectCluster"] = "b"
+    (problem,) = planned(facts(snapshot, live={}, others=[mirror]), ()).problems
+    assert (problem.code, problem.where) == ("worker-group-taken", "KafkaMirrorMaker2 kafka/mm2")
+
+
 def test_a_mirror_in_the_opposite_direction_is_ignored(tmp_path: Path) -> None:
     mirror = a_mirror("kafka.uswest.example.com:9093", "kafka.useast.example.com:9093")
     assert planned(facts(declared(tmp_path), live={}, others=[mirror]), ()).problems == ()
