@@ -156,6 +156,16 @@ def loaded_by(source: Path) -> set[str]:
     return {name for node in statements for name in names_in(node)}
 
 
+def test_no_two_classes_share_a_name() -> None:
+    """A reader who searches for a name finds one meaning of it."""
+    files: dict[str, list[str]] = {}
+    for source in SOURCES:
+        for node in ast.walk(ast.parse(source.read_text())):
+            if isinstance(node, ast.ClassDef):
+                files.setdefault(node.name, []).append(str(source.relative_to(ROOT)))
+    assert {name: places for name, places in files.items() if len(places) > 1} == {}
+
+
 def test_components_kafka_imports_only_the_standard_library() -> None:
     allowed = {*sys.stdlib_module_names, "components"}
     for source in ROOT.glob(f"{STANDARD_LIBRARY_ONLY.replace('.', '/')}/**/*.py"):
