@@ -187,6 +187,16 @@ def connector_fields(body: Object, place: ConnectorPlace) -> Object:
     return dict(body["spec"]["mirrors"][_mirror_index(body, place)][f"{place.role}Connector"])
 
 
+def runs_connector(body: Object, place: ConnectorPlace) -> bool:
+    """Return whether the resource runs the connector; a KafkaMirrorMaker2 may lack a mirror that is only declared."""
+    if body["kind"] == "KafkaConnector":
+        return True
+    return any(
+        _source_alias(mirror) == place.name.partition("->")[0] and f"{place.role}Connector" in mirror
+        for mirror in body["spec"]["mirrors"]
+    )
+
+
 def wanted_state(body: Object, place: ConnectorPlace) -> str:
     """Return the state in the resource's spec."""
     return str(connector_fields(body, place).get("state") or "running")
@@ -201,9 +211,11 @@ def connector_path(body: Object, place: ConnectorPlace) -> str:
 
 def _mirror_index(body: Object, place: ConnectorPlace) -> int:
     """Return the index of the mirror that runs the connector, which is named `<source>-><target>.<class>`."""
-    source = place.name.partition("->")[0]
-    aliases = [mirror.get("sourceCluster") or mirror["source"]["alias"] for mirror in body["spec"]["mirrors"]]
-    return aliases.index(source)
+    return [_source_alias(mirror) for mirror in body["spec"]["mirrors"]].index(place.name.partition("->")[0])
+
+
+def _source_alias(mirror: Object) -> str:
+    return str(mirror.get("sourceCluster") or mirror["source"]["alias"])
 
 
 def version_of(body: Object) -> tuple[Object, ...]:

@@ -18,6 +18,7 @@ from kafka_replication.infra.operate.connectors.changes import (
     ConnectorRestart,
     connector_places,
     disowned,
+    runs_connector,
 )
 from kafka_replication.infra.operate.status.facts import ConnectorFacts
 from kafka_replication.infra.operate.status.kubernetes_facts import connector_of
@@ -60,16 +61,24 @@ def cluster_of(stack: OpenStack, permission: str = _PERMISSION) -> AbstractConte
 
 
 def read_live(api: KubernetesApi, places: Sequence[ConnectorPlace]) -> dict[Reference, Object]:
-    """Return the resource of each connector. Raises CannotRunError if one does not exist."""
-    return {resource: _existing(api, resource) for resource in dict.fromkeys(place.resource for place in places)}
+    """Return the resource of each connector. Raises CannotRunError if one does not exist or lacks the connector."""
+    live = {resource: _existing(api, resource) for resource in dict.fromkeys(place.resource for place in places)}
+    for place in places:
+        if not runs_connector(live[place.resource], place):
+            raise _not_deployed(f"it runs no connector {place.name}", place.resource)
+    return live
 
 
 def _existing(api: KubernetesApi, resource: Reference) -> Object:
     live = api.get(resource)
     if live is None:
-        what, why = "there is no such object", "The stack is not deployed, or somebody deleted the object."
-        raise CannotRunError("not-deployed", what, str(resource), why, "deploy the stack with `replicate up`.")
+        raise _not_deployed("there is no such object", resource)
     return live
+
+
+def _not_deployed(what: str, resource: Reference) -> CannotRunError:
+    why = "The stack is not deployed, or somebody deleted the object."
+    return CannotRunError("not-deployed", what, str(resource), why, "deploy the stack with `replicate up`.")
 
 
 def carry_out(

@@ -1,17 +1,19 @@
 """Interventions on a resource in memory; its operator reconciles before each answer."""
 
 from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
 
+from kafka_replication.components.contract.problems import CannotRunError
 from kafka_replication.components.kafka.connectors import Failure
 from kafka_replication.infra.kubernetes.api import KubernetesApi, Object
 from kafka_replication.infra.operate.connectors.changes import StateRequest, planned
-from kafka_replication.infra.operate.connectors.operator import carry_out
+from kafka_replication.infra.operate.connectors.operator import carry_out, read_live
 from kafka_replication.infra.operate.status.facts import ConnectorFacts
 from tests.infra.operate.connectors.test_changes import a_request
-from tests.infra.operate.offsets.test_change import OURS, OWNERS, Cluster, of_each_kind
+from tests.infra.operate.offsets.test_change import MM2, OURS, OWNERS, Cluster, a_mirror_maker, of_each_kind
 
 
 def intervene(cluster: Cluster, request: StateRequest) -> None:
@@ -33,6 +35,15 @@ def test_after_a_resume_the_next_deployment_owns_every_field(make: Callable[[], 
     assert OURS in owners(cluster)
     intervene(cluster, a_request("running"))
     assert owners(cluster) == OWNERS
+
+
+@pytest.mark.parametrize("mirrors", [[], [{"source": {"alias": "other"}, "sourceConnector": {}}]])
+def test_a_mirror_that_is_declared_and_not_deployed_is_named(mirrors: list[Object]) -> None:
+    """Every command on its connectors ended in a ValueError."""
+    body = a_mirror_maker()
+    body["spec"]["mirrors"] = mirrors
+    with pytest.raises(CannotRunError, match=f"it runs no connector {MM2.name}"):
+        read_live(cast(KubernetesApi, SimpleNamespace(get=lambda _: body)), [MM2])
 
 
 @pytest.mark.parametrize(
