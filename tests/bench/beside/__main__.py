@@ -37,7 +37,8 @@ from tests.spark.scenes import Scene
 PAGE = ROOT / "spark" / "NUMBERS.md"
 SHOWS = ("faults", "cost", "rates", "profile", "startup")
 #: The machine's place in the page for tables that may be of another run than the others.
-_MACHINES = {"rates": "machine-rates", "profile": "machine-rates", "quick rates": "machine-quick-rates"}
+_MACHINES = {"rates": "machine-rates", "profile": "machine-rates"}
+_QUICK_RATES = "quick rates"
 _SESSION = (
     "from pyspark.sql import SparkSession; "
     "SparkSession.builder.master('local[2]').config('spark.ui.enabled', 'false').getOrCreate().range(1).count()"
@@ -63,10 +64,14 @@ def main(argv: list[str] | None = None) -> int:
             bench = Bench(endpoints, artifacts.ensure(console), console)
             for name, text in _tables(bench, arguments):
                 print(f"{name}\n{text}\n", flush=True)
-                if arguments.write:
+                if not arguments.write:
+                    continue
+                where = f"{machine()}, {datetime.now(UTC).date()}, load average {os.getloadavg()[0]:.0f}."
+                if name == _QUICK_RATES:
+                    put(PAGE, name, f"Measured on {where}\n\n{text}")
+                else:
                     put(PAGE, name, text)
-                    load = f"load average {os.getloadavg()[0]:.0f}"
-                    put(PAGE, _MACHINES.get(name, "machine"), f"{machine()}, {datetime.now(UTC).date()}, {load}.")
+                    put(PAGE, _MACHINES.get(name, "machine"), where)
     except CannotRunError as error:
         console.print(str(error), style="red", markup=False)
         return 2
@@ -110,7 +115,7 @@ def _tables(bench: Bench, arguments: argparse.Namespace) -> Iterator[tuple[str, 
             sizes = Sizes()
             with compared(bench, arguments.before) as benches:
                 sizes.measure(benches, large, arguments.turns, parts="profile" in arguments.shows)
-            yield "quick rates" if arguments.quick_brokers else "rates", sizes.rates()
+            yield _QUICK_RATES if arguments.quick_brokers else "rates", sizes.rates()
             if "profile" in arguments.shows:
                 yield "profile", sizes.by_part(2 * large.records)
 
