@@ -6,6 +6,7 @@ when the program renders different objects from the same files.
 
 import io
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -157,13 +158,14 @@ def git_output(folder: Path, *arguments: str) -> bytes:
     """Return what git prints in a folder's repository. Raises CannotRunError if it fails."""
     answer = git(folder, *arguments)
     if answer.returncode != 0:
-        raise git_failure(folder, answer.stderr.decode(errors="replace").strip())
+        raise git_failure(folder, f"`git {shlex.join(arguments)}`: {answer.stderr.decode(errors='replace').strip()}")
     return answer.stdout
 
 
 def git_failure(folder: Path, reason: str) -> CannotRunError:
     """Return the error for files that git cannot read."""
-    what, why = f"git cannot read the folder: {reason}", "It is compared with what it was at another commit."
+    what = f"git cannot read the files to compare: {reason}"
+    why = "The files at a ref, and the list of what has changed since, come from git."
     remedy = "correct what git reports, or fetch the missing commits."
     return CannotRunError("git-failed", what, str(folder), why, remedy)
 

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from kafka_replication.components.contract.problems import CannotRunError, ReplicationError
-from kafka_replication.infra.review.bases import Base, open_base
+from kafka_replication.infra.review.bases import Base, changed_paths, open_base
 from kafka_replication.infra.review.comparison import Comparison, compare_stacks
 from kafka_replication.infra.review.render import rendered_files, write_files
 from kafka_replication.infra.stack.settings import read_settings
@@ -158,6 +158,12 @@ def test_an_unknown_ref_is_refused(repository: Path) -> None:
 def test_a_ref_that_looks_like_an_option_is_refused(repository: Path) -> None:
     with pytest.raises(CannotRunError, match="neither a folder nor a git ref"):
         changed(repository / "stacks", "--all")
+
+
+def test_what_git_could_not_do_is_named_with_the_commit(repository: Path) -> None:
+    """A shallow clone lacks the commit where the branch began; which one to fetch must be readable from the error."""
+    with pytest.raises(CannotRunError, match=r"(?s)`git diff .* 0123456789`: .*0123456789.*fetch the missing commits"):
+        changed_paths("0123456789", repository)
 
 
 def test_a_stack_that_neither_side_has_is_refused(repository: Path) -> None:
