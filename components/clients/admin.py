@@ -1,4 +1,4 @@
-"""How one Kafka cluster is asked: with which deadline, what is asked again, and what its refusals mean."""
+"""Asks one Kafka cluster: with a deadline, once more where a broker fails for a moment, with errors that explain."""
 
 import threading
 import time
