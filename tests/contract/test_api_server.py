@@ -145,8 +145,9 @@ def test_a_misspelt_field_is_refused_by_name(api_server: ApiServer) -> None:
 def test_a_cluster_without_the_prometheus_operator_is_refused_before_anything_is_deployed(
     api_server_of: Callable[[str], ApiServer],
 ) -> None:
+    # The tests of permissions install these kinds on the server of v1.
     with pytest.raises(CannotRunError, match="prometheus-operator-missing: the Kubernetes cluster has no kind PodMon"):
-        require_prometheus_operator(api_server_of("v1").api)
+        require_prometheus_operator(api_server_of("v1beta2").api)
 
 
 def test_a_cluster_without_the_spark_operator_is_refused_before_anything_is_deployed(
