@@ -37,7 +37,10 @@ def acls(
             out.print(table)
     print_problems(access.widest_grants(settings), err)
     for path in access.unknown_principals(settings):
-        _note(f"the Kafka user of `{path}` is not known, so no ACLs are printed for it: set `principal` there")
+        _note(
+            f"the Kafka user of `{path}` is not known, so no ACLs are printed for it: set `principal` there, or the "
+            "login itself if the cluster has none"
+        )
     for alias, missing in access.validations_without_user(settings):
         added = "; ".join(map(access.acl_phrase, missing))
         _note(
