@@ -16,10 +16,10 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
-from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]  # not in its stubs
 from rich.console import Console
 
@@ -31,9 +31,12 @@ from kafka_replication.infra.machine.waiting import NotYetError, wait_for
 from tests.bench.mirror import fit, page
 from tests.bench.mirror.cells import HELD_BACK, PACED, asked, links, objects, reduced, topic, whole
 from tests.bench.mirror.cluster import Broker, Machines, Worker, not_running
+from tests.bench.mirror.looks import ENOUGH, Look, Target, arrivals, paused, rate
 
 #: A cell copies at most so many bytes or records, and is measured for so many seconds at most.
-CELL_BYTES, CELL_RECORDS, CELL_SECONDS = 256 * 2**20, 1_000_000, 15.0
+CELL_BYTES, CELL_RECORDS, CELL_SECONDS = 512 * 2**20, 4_000_000, 15.0
+#: A cell whose fetches take seconds is measured longer, for some of them.
+BURST_SECONDS = 60.0
 FIRST_SECONDS, WARM_SECONDS = 60, 5
 
 
@@ -147,24 +150,25 @@ def measure(machines: Machines, source: Broker, target: Broker, cell: Case, seco
     for old in [known for known in admin.list_topics(timeout=10).topics if not known.startswith("__")]:
         admin.delete_topics([old])[old].result(30)
     with running(machines, source, target, cell, name) as worker:
-        look = Looks(target, remote, cell.partitions)
-        wait_for("the first records", lambda: _first(worker, name, look), FIRST_SECONDS, 0.1)
+        place = Target(target, remote, cell.partitions)
+        wait_for("the first records", lambda: _first(worker, name, place), FIRST_SECONDS, 0.1)
         servers = (worker.server, source.server, target.server, machines.proxies[-1])
-        begun, before, cpu = time.monotonic(), look.copied(), [server.cpu_seconds for server in servers]
-        seen = [(begun, before)]
+        cpu = [server.cpu_seconds for server in servers]
+        looks = [Look(time.monotonic(), place.copied())]
 
         def enough() -> None:
-            copied, now = look.copied(), time.monotonic()
-            if copied > seen[-1][1]:
-                seen.append((now, copied))
+            looks.append(Look(time.monotonic(), place.copied()))
             # The last records are not counted: they come when only some partitions have any left.
-            if copied < records * 0.9 and now - begun < seconds:
+            if looks[-1].copied >= records * 0.9:
+                return
+            passed = looks[-1].at - looks[0].at
+            if passed < seconds or (paused(looks) and len(arrivals(looks)) < ENOUGH and passed < BURST_SECONDS):
                 raise NotYetError("it copies")
 
-        wait_for("the copies", enough, seconds + FIRST_SECONDS, 0.2)
-        # A fetch arrives at once, and may take seconds: the time after the last one is not counted.
-        copied, took = seen[-1][1] - before, seen[-1][0] - begun
+        wait_for("the copies", enough, max(seconds, BURST_SECONDS) + FIRST_SECONDS, 0.1)
+        took = looks[-1].at - looks[0].at
         used = [server.cpu_seconds - at for server, at in zip(servers, cpu, strict=True)]
+        copied = round(rate(looks) * took)
         return Measured(copied, took, used[0], used[1] + used[2], used[3], worker.server.resident_mib)
 
 
@@ -177,9 +181,9 @@ def measure_latency(machines: Machines, source: Broker, target: Broker, cell: Ca
     create(source, topic(cell), cell.partitions)
     create(target, remote, cell.partitions, message_timestamp_type="LogAppendTime")
     with running(machines, source, target, cell, name) as worker:
-        look = Looks(target, remote, cell.partitions)
+        place = Target(target, remote, cell.partitions)
         written = write_paced(source, cell, 1 / 50)
-        wait_for("the first records", lambda: _first(worker, name, look), FIRST_SECONDS, 0.1)
+        wait_for("the first records", lambda: _first(worker, name, place), FIRST_SECONDS, 0.1)
         written += write_paced(source, cell, WARM_SECONDS)
         servers = (worker.server, source.server, target.server, machines.proxies[-1])
         begun, cpu = time.time(), [server.cpu_seconds for server in servers]
@@ -187,11 +191,11 @@ def measure_latency(machines: Machines, source: Broker, target: Broker, cell: Ca
         took, used = time.time() - begun, [server.cpu_seconds - at for server, at in zip(servers, cpu, strict=True)]
 
         def all_copied() -> None:
-            if look.copied() < written + measured:
+            if place.copied() < written + measured:
                 raise NotYetError("it copies")
 
         wait_for("the copies", all_copied, FIRST_SECONDS, 0.2)
-        after = sorted(arrived - sent for sent, arrived in look.times(written + measured) if sent >= begun * 1000)
+        after = sorted(arrived - sent for sent, arrived in place.times(written + measured) if sent >= begun * 1000)
         p50, p99 = (after[int(len(after) * share)] for share in (0.5, 0.99))
         memory = worker.server.resident_mib
         return Measured(measured, took, used[0], used[1] + used[2], used[3], memory, p50, p99)
@@ -212,44 +216,13 @@ def write_paced(source: Broker, cell: Case, seconds: float) -> int:
     return written
 
 
-def _first(worker: Worker, name: str, look: "Looks") -> int:
+def _first(worker: Worker, name: str, place: Target) -> int:
     """Return how many records were copied. Raises NotYetError and CannotRunError."""
     if failed := worker.failed(name):
         raise not_running("a task failed", name, failed)
-    if not (copied := look.copied()):
+    if not (copied := place.copied()):
         raise NotYetError("nothing was copied")
     return copied
-
-
-@dataclass
-class Looks:
-    """Asks the target how many records it has."""
-
-    target: Broker
-    remote: str
-    partitions: int
-
-    def __post_init__(self) -> None:
-        self.consumer = Consumer({"bootstrap.servers": self.target.address, "group.id": "looks"})
-
-    def copied(self) -> int:
-        if self.remote not in self.consumer.list_topics(timeout=10).topics:
-            return 0
-        places = [TopicPartition(self.remote, number) for number in range(self.partitions)]
-        try:
-            return sum(self.consumer.get_watermark_offsets(place, timeout=10)[1] for place in places)
-        except KafkaException:
-            # The topic was created a moment ago.
-            return 0
-
-    def times(self, records: int) -> Iterator[tuple[int, int]]:
-        """Yield when each record was written to the source and appended on the target, in milliseconds."""
-        self.consumer.assign([TopicPartition(self.remote, number, 0) for number in range(self.partitions)])
-        for _ in range(records):
-            message = self.consumer.poll(30)
-            if message is None or message.error():
-                raise not_running("the copies cannot be read", self.remote, str(message and message.error()))
-            yield int.from_bytes(message.key() or b"", "big"), message.timestamp()[1]
 
 
 if __name__ == "__main__":
