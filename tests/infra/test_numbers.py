@@ -62,7 +62,7 @@ def looks(rises: Mapping[float, int], until: float) -> list[Look]:
 
 def test_a_fetch_that_was_under_way_before_the_first_look_does_not_count() -> None:
     """Four fetches arrive in the time of three, and the link would seem to carry a third more than it can."""
-    seen = looks(dict.fromkeys((0, 2.05, 4.05, 6.05), 1_000), until=6.2)
+    seen = looks({0: 1, 0.05: 999} | dict.fromkeys((2.05, 4.05, 6.05), 1_000), until=6.2)
     assert rate(seen) == pytest.approx(500)
     assert paused(seen)
 
