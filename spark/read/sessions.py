@@ -175,10 +175,12 @@ _SHUFFLE = "spark.sql.shuffle.partitions"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _COLLECTOR = "-XX:+UseParallelGC"
 #: The second compiler compiles only what runs per record. By default it also compiles much of what Spark's start and
-#: planning run some thousand times, which takes longer than a million records.
+#: planning run some thousand times, which takes longer than a million records. A call of a cipher decrypts thousands of
+#: bytes, and only the second compiler uses the processor's instructions for that, so it compiles ciphers sooner.
 _COMPILER = (
     "-XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=20000 "
-    "-XX:Tier4CompileThreshold=100000 -XX:Tier4BackEdgeThreshold=400000"
+    "-XX:Tier4CompileThreshold=100000 -XX:Tier4BackEdgeThreshold=400000 -XX:CompileCommand=quiet "
+    "-XX:CompileCommand=CompileThresholdScaling,com.sun.crypto.provider.*::*,0.1"
 )
 _ARCHIVE = re.compile(r"-XX:SharedArchiveFile=(\S+)")
 _begun: "Future[None] | None" = None
