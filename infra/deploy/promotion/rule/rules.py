@@ -4,8 +4,8 @@ A flow changes when the spec of one of its objects changes, whoever changed it. 
 validation that passed after the last change; a validation that does not pass starts it again.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from kafka_replication.components.contract.evidence import CLOCKS_APART
@@ -102,158 +102,83 @@ def reasons_against(
     state: StackState, model_digest: str, soak_minutes: float = 0, now: datetime | None = None
 ) -> tuple[Problem, ...]:
     """Return what `state` lacks before a stack with this digest may follow; times are judged only if `now` is given."""
-    if code := _missing_model(state, model_digest):
-        return (_problem(code, state=state, wanted=model_digest),)
-    problems = [problem for flow in state.flows for problem in _against_flow(state, flow, now)]
+    if lacking := _missing_model(state, model_digest):
+        return (lacking,)
+    problems = [lacking for flow in state.flows if (lacking := _missing_proof(state.stack, flow, now)) is not None]
     since, soak = state.proven_since, timedelta(minutes=soak_minutes)
     if not problems and now is not None and since is not None and since + soak > now:
-        left, times = _duration(since + soak - now), {"since": _time(since), "until": _time(since + soak)}
-        problems.append(_problem("predecessor-soaking", state=state, minutes=soak_minutes, left=left, **times))
+        ends = f"its soak time of {soak_minutes:g} min ends in {_duration(since + soak - now)}"
+        what = f"`{state.stack}` has been proven since {_time(since)}; {ends}"
+        why = "Slow faults, such as lost checkpoints or a growing lag, show only after a while."
+        remedy = f"run it again at {_time(since + soak)} or later."
+        problems.append(Problem(f"stack {state.stack}", "predecessor-soaking", what, why, remedy))
     return tuple(sorted(problems))
 
 
-def _missing_model(state: StackState, model_digest: str) -> str | None:
-    """Return the code of the reason why a stack does not run this model; None if it does."""
+def _missing_model(state: StackState, model_digest: str) -> Problem | None:
+    """Return why a stack does not run this model; None if it does."""
+    stack, where = state.stack, f"stack {state.stack}"
+    if state.model_digest is None and state.recorded:
+        what = f"no evidence of `{stack}` is recorded"
+        why = "Without evidence, it is unknown whether this model runs and is proven there."
+        remedy = f"`replicate promote --to {stack}`, which deploys, validates and records it."
+        return Problem(where, "predecessor-without-evidence", what, why, remedy)
     if state.model_digest is None:
-        return "predecessor-without-evidence" if state.recorded else "predecessor-not-deployed"
+        what, why = f"`{stack}` is not deployed", "No earlier region has run this model."
+        return Problem(where, "predecessor-not-deployed", what, why, f"`replicate promote --to {stack}`.")
     if state.model_digest != model_digest:
-        return "predecessor-other-model"
-    return None if state.flows else "predecessor-without-flows"
-
-
-def _against_flow(state: StackState, flow: FlowState, now: datetime | None) -> Iterator[Problem]:
-    code, proof = _missing_proof(flow, now), flow.proof
-    if code is not None:
-        checks = proof.checks if proof is not None else {}
-        times = {"changed": flow.changed_at, "validated": proof.at if proof is not None else None, "now": now}
-        yield _problem(
-            code,
-            state=state,
-            flow=flow,
-            checks=", ".join(name for name, check in checks.items() if check.verdict != PASS) or "the job itself",
-            changed_by=flow.changed_by or "an unknown manager",
-            no_longer=", ".join(f"`{accept}`" for accept in sorted(proof.accepted - flow.accepts)) if proof else "",
-            **{name: _time(at) for name, at in times.items() if at is not None},
-        )
-
-
-def _missing_proof(flow: FlowState, now: datetime | None) -> str | None:
-    """Return the code of the first thing that a flow lacks; None if it is proven."""
-    if flow.changed_at is None:
-        return "predecessor-objects-missing"
-    if flow.proof is None:
-        return "predecessor-not-validated"
-    if flow.proof.digest != flow.digest:
-        return "predecessor-validated-otherwise"
-    if flow.proof.verdict != PASS:
-        return "predecessor-failed"
-    if not flow.proof.accepted <= flow.accepts:
-        return "predecessor-accepted-otherwise"
-    if now is not None and flow.proof.at > now + CLOCKS_APART:
-        return "predecessor-of-the-future"
-    return "predecessor-stale" if flow.proof.at <= flow.changed_at else None
-
-
-_STACK = "stack {state.stack}"
-_FLOW = f"{_STACK}, flow {{flow.name}}"
-_VALIDATE = "`replicate validate {state.stack} --publish`."
-#: Every problem by its code; its texts are formats.
-_PROBLEMS = {
-    problem.code: problem
-    for problem in (
-        Problem(
-            _STACK,
-            "predecessor-not-deployed",
-            "`{state.stack}` is not deployed",
-            "No earlier region has run this model.",
-            "`replicate promote --to {state.stack}`.",
-        ),
-        Problem(
-            _STACK,
-            "predecessor-without-evidence",
-            "no evidence of `{state.stack}` is recorded",
-            "Without evidence, it is unknown whether this model runs and is proven there.",
-            "`replicate promote --to {state.stack}`, which deploys, validates and records it.",
-        ),
-        Problem(
-            _STACK,
-            "predecessor-other-model",
-            "`{state.stack}` runs the model {state.model_digest}, but this stack would run {wanted}",
+        what = f"`{stack}` runs the model {state.model_digest}, but this stack would run {model_digest}"
+        why = (
             "They replicate different topics, or replicate them differently, so a proof of one does not cover the "
-            "other.",
-            "`replicate promote --to {state.stack}` first, or give both topologies the same replications.",
-        ),
-        Problem(
-            _STACK,
-            "predecessor-without-flows",
-            "`{state.stack}` has no flow",
-            "Nothing is replicated there, so nothing can be proven.",
-            "leave `{state.stack}` out of promotion.yaml, or correct its region.",
-        ),
-        Problem(
-            _FLOW,
-            "predecessor-objects-missing",
-            "Kubernetes has no objects of `{flow.name}`",
-            "They were deleted after the deployment, so nothing is replicated there.",
-            f"`replicate up {{state.stack}} --refresh`, or apply them again with GitOps, then {_VALIDATE}",
-        ),
-        Problem(
-            _FLOW,
-            "predecessor-not-validated",
-            "`{flow.name}` was never validated",
-            "Connectors can be Ready and still not replicate.",
-            _VALIDATE,
-        ),
-        Problem(
-            _FLOW,
-            "predecessor-validated-otherwise",
-            "the validation saw {flow.proof.digest}, but {flow.digest} is deployed",
-            "The validation proved something that no longer runs.",
-            _VALIDATE,
-        ),
-        Problem(
-            _FLOW,
-            "predecessor-failed",
-            "the verdict of the validation is {flow.proof.verdict}: {checks}",
-            "The same model may also fail in the next region.",
-            f"read the report, fix the cause there and run {_VALIDATE}",
-        ),
-        Problem(
-            _FLOW,
-            "predecessor-accepted-otherwise",
-            "`{flow.name}` passed because its topology accepted {no_longer}, which it no longer accepts",
-            "Without the acceptance, the verdict would have been an error.",
-            _VALIDATE,
-        ),
-        Problem(
-            _FLOW,
-            "predecessor-of-the-future",
-            "`{flow.name}` was validated at {validated}, but it is only {now}",
-            "One of the two clocks is wrong, so a change made after the validation could seem to come before it.",
-            f"correct the clock of the machine that validated it, or of this one, and run {_VALIDATE}",
-        ),
-        Problem(
-            _FLOW,
-            "predecessor-stale",
-            "`{flow.name}` was validated at {validated} and changed at {changed} by {changed_by}",
-            "The proof is older than what runs now.",
-            _VALIDATE,
-        ),
-        Problem(
-            _STACK,
-            "predecessor-soaking",
-            "`{state.stack}` has been proven since {since}; its soak time of {minutes:g} min ends in {left}",
-            "Slow faults, such as lost checkpoints or a growing lag, show only after a while.",
-            "run it again at {until} or later.",
-        ),
-    )
-}
+            "other."
+        )
+        remedy = f"`replicate promote --to {stack}` first, or give both topologies the same replications."
+        return Problem(where, "predecessor-other-model", what, why, remedy)
+    if not state.flows:
+        what, why = f"`{stack}` has no flow", "Nothing is replicated there, so nothing can be proven."
+        remedy = f"leave `{stack}` out of promotion.yaml, or correct its region."
+        return Problem(where, "predecessor-without-flows", what, why, remedy)
+    return None
 
 
-def _problem(code: str, **values: object) -> Problem:
-    template = _PROBLEMS[code]
-    texts = {name: getattr(template, name).format(**values) for name in ("where", "what", "why", "remedy")}
-    return replace(template, **texts)
+def _missing_proof(stack: str, flow: FlowState, now: datetime | None) -> Problem | None:
+    """Return the first thing that a flow lacks; None if it is proven."""
+    name, proof, changed = flow.name, flow.proof, flow.changed_at
+    where, validate = f"stack {stack}, flow {name}", f"`replicate validate {stack} --publish`."
+    if changed is None:
+        what = f"Kubernetes has no objects of `{name}`"
+        why = "They were deleted after the deployment, so nothing is replicated there."
+        remedy = f"`replicate up {stack} --refresh`, or apply them again with GitOps, then {validate}"
+        return Problem(where, "predecessor-objects-missing", what, why, remedy)
+    if proof is None:
+        what, why = f"`{name}` was never validated", "Connectors can be Ready and still not replicate."
+        return Problem(where, "predecessor-not-validated", what, why, validate)
+    if proof.digest != flow.digest:
+        what = f"the validation saw {proof.digest}, but {flow.digest} is deployed"
+        why = "The validation proved something that no longer runs."
+        return Problem(where, "predecessor-validated-otherwise", what, why, validate)
+    if proof.verdict != PASS:
+        checks = ", ".join(name for name, check in proof.checks.items() if check.verdict != PASS) or "the job itself"
+        what = f"the verdict of the validation is {proof.verdict}: {checks}"
+        why = "The same model may also fail in the next region."
+        return Problem(
+            where, "predecessor-failed", what, why, f"read the report, fix the cause there and run {validate}"
+        )
+    if no_longer := sorted(proof.accepted - flow.accepts):
+        accepted = ", ".join(f"`{code}`" for code in no_longer)
+        what = f"`{name}` passed because its topology accepted {accepted}, which it no longer accepts"
+        why = "Without the acceptance, the verdict would have been an error."
+        return Problem(where, "predecessor-accepted-otherwise", what, why, validate)
+    validated = f"`{name}` was validated at {_time(proof.at)}"
+    if now is not None and proof.at > now + CLOCKS_APART:
+        what = f"{validated}, but it is only {_time(now)}"
+        why = "One of the two clocks is wrong, so a change made after the validation could seem to come before it."
+        remedy = f"correct the clock of the machine that validated it, or of this one, and run {validate}"
+        return Problem(where, "predecessor-of-the-future", what, why, remedy)
+    if proof.at <= changed:
+        what = f"{validated} and changed at {_time(changed)} by {flow.changed_by or 'an unknown manager'}"
+        return Problem(where, "predecessor-stale", what, "The proof is older than what runs now.", validate)
+    return None
 
 
 def _time(at: datetime) -> str:
