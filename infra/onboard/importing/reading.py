@@ -30,13 +30,7 @@ from kafka_replication.infra.onboard.importing.documents import (
     template_note,
 )
 from kafka_replication.infra.onboard.importing.left_out import LeftOut
-from kafka_replication.infra.onboard.importing.strimzi_fields import (
-    missing,
-    null_properties,
-    without_dropped,
-    without_removed,
-    without_wrong_forms,
-)
+from kafka_replication.infra.onboard.importing.strimzi_fields import in_form, missing
 from kafka_replication.infra.stack.yaml_files import shown
 
 _PROPERTIES = ".properties"
@@ -267,7 +261,10 @@ class ReadInput:
             remedy = "correct it; if it is a template, print it first with `helm template` or `kustomize build`."
             leave("metadata.name", "not-a-name", why, remedy)
         else:
-            body = _in_form(document, {**given, "namespace": where}, leave)
+            metadata = {**given, "namespace": where}
+            read = {key: metadata[key] for key in ("namespace", "name", "labels", "annotations") if metadata.get(key)}
+            content = {key: value for key, value in document.items() if key != "status"}
+            body = in_form({**content, "metadata": read}, leave)
             lacking = missing(kind, version.rpartition("/")[2], body.get("spec") or {}) if kind in _TAKEN else None
             if lacking == "spec.replicas" and "replicas" in (document.get("spec") or {}):
                 lacking = None  # Its wrong form has been reported.
@@ -297,31 +294,6 @@ class ReadInput:
         elif first.body != read.body:
             why = f"{first.file} has the same object with different content, which the import takes instead."
             self.left_out.append(read.left_out("", "read-twice", why, "import only what runs."))
-
-
-def _in_form(document: Mapping[str, Any], metadata: Mapping[str, Any], leave: Any) -> dict[str, Any]:
-    """Return an object without its status and without the fields that the API server would refuse or remove."""
-
-    def wrong(path: str, form: str) -> None:
-        why = f"It is not {form}, as Strimzi requires; the API server would refuse the object."
-        leave(path, "wrong-form", why, f"make it {form}.")
-
-    def removed(path: str) -> None:
-        why = "The API `v1` does not have this field, so the API server removes it and the operator never sees it."
-        leave(path, "without-effect", why, "remove it.")
-
-    def dropped(path: str, instead: str) -> None:
-        why = "The operator drops it, and only logs that."
-        leave(path, "dropped-by-operator", why, f"remove it; {instead}.")
-
-    for path in null_properties(document.get("spec"), "spec") if document["kind"] in _TAKEN else ():
-        why = "It is `null`, so it is taken as not set, and Kafka's default applies."
-        leave(path, "null-value", why, "set a value, or remove it.")
-    read = {key: metadata[key] for key in ("namespace", "name", "labels", "annotations") if metadata.get(key)}
-    content = {key: value for key, value in document.items() if key != "status"}
-    body = without_wrong_forms({**content, "metadata": read}, wrong)
-    body = without_removed(body, removed) if document.get("apiVersion") == "kafka.strimzi.io/v1" else body
-    return without_dropped(body, dropped) if document["kind"] in _TAKEN else body
 
 
 def read_objects(sources: Sequence[str], namespace: str) -> ReadInput:

@@ -1,16 +1,18 @@
 """The form of Strimzi's resources, as far as an import reads them: a field of another form is left out and named."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from kafka_replication.components.checks.properties import CONNECTOR_FORBIDDEN
 
-#: Text or a number, a whole number, and properties: a mapping of names to plain values.
-TEXT, NUMBER, PROPERTIES = "text", "a whole number", "properties"
+#: Text or a number, a whole number, and a mapping of names to plain values: any, properties, those of a connector.
+TEXT, NUMBER, VALUES, PROPERTIES, CONNECTOR_PROPERTIES = "text", "a whole number", "values", "properties", "connector"
+#: A field of `v1beta2` that `v1` does not have. Source: Strimzi KafkaMirrorMaker2MirrorSpec, AbstractConnectorSpec.
+REMOVED = "removed"
 #: The form of a field: a mapping of the fields that are read, a list with the form of its entries, or one of the above.
 FieldForm = Mapping[str, Any] | list[Any] | str
-#: Takes the path of a field and what it must be.
-Report = Callable[[str, str], None]
+#: Takes the path of a field that is left out, a code, why, and the remedy.
+Leave = Callable[[str, str, str, str], None]
 
 _REFERENCE = {"secretName": TEXT, "key": TEXT, "password": TEXT, "certificate": TEXT, "pattern": TEXT}
 _KEY_REFERENCE = {"valueFrom": {"configMapKeyRef": {"name": TEXT, "key": TEXT}}}
@@ -38,7 +40,7 @@ _WORKERS = {
     "replicas": NUMBER,
     "version": TEXT,
     "image": TEXT,
-    "logging": {"type": TEXT, "loggers": PROPERTIES, **_KEY_REFERENCE},
+    "logging": {"type": TEXT, "loggers": VALUES, **_KEY_REFERENCE},
     "metricsConfig": {"type": TEXT, "values": {"allowList": [TEXT]}, **_KEY_REFERENCE},
     "jvmOptions": {"javaSystemProperties": [{}]},
     "template": {container: {"env": [{}]} for container in _CONTAINERS},
@@ -51,8 +53,9 @@ _CONNECTOR = {
     "state": TEXT,
     "version": TEXT,
     "autoRestart": {"maxRestarts": NUMBER},
-    "config": PROPERTIES,
+    "config": CONNECTOR_PROPERTIES,
 }
+_CONNECTOR_OF_V1 = {**_CONNECTOR, "pause": REMOVED}
 _PATTERNS = (
     *("topicsPattern", "topicsExcludePattern", "topicsBlacklistPattern"),
     *("groupsPattern", "groupsExcludePattern", "groupsBlacklistPattern"),
@@ -64,82 +67,80 @@ MIRROR = {
     **dict.fromkeys(_PATTERNS, TEXT),
     **dict.fromkeys(("sourceConnector", "checkpointConnector", "heartbeatConnector"), _CONNECTOR),
 }
-_METADATA = {"name": TEXT, "namespace": TEXT, "labels": PROPERTIES, "annotations": PROPERTIES}
-_SPECS: Mapping[str, FieldForm] = {
-    "KafkaConnect": {**_WORKERS, **CLUSTER, "build": {}, "plugins": [{}]},
-    "KafkaConnector": {"class": TEXT, **_CONNECTOR},
-    "KafkaMirrorMaker2": {
-        **_WORKERS,
-        "connectCluster": TEXT,
-        "clusters": [CLUSTER],
-        "target": CLUSTER,
-        "mirrors": [MIRROR],
-    },
+_MIRROR_OF_V1 = {
+    **MIRROR,
+    **dict.fromkeys(("sourceConnector", "checkpointConnector"), _CONNECTOR_OF_V1),
+    **dict.fromkeys(("heartbeatConnector", "topicsBlacklistPattern", "groupsBlacklistPattern"), REMOVED),
+}
+_METADATA = {"name": TEXT, "namespace": TEXT, "labels": VALUES, "annotations": VALUES}
+_CONNECT = {**_WORKERS, **CLUSTER, "build": {}, "plugins": [{}]}
+_MIRROR_MAKER = {**_WORKERS, "connectCluster": TEXT, "clusters": [CLUSTER], "target": CLUSTER}
+_SPECS: Mapping[tuple[str, str], FieldForm] = {
+    ("KafkaConnect", "v1"): _CONNECT,
+    ("KafkaConnect", "v1beta2"): _CONNECT,
+    ("KafkaConnector", "v1"): {"class": TEXT, **_CONNECTOR_OF_V1},
+    ("KafkaConnector", "v1beta2"): {"class": TEXT, **_CONNECTOR},
+    ("KafkaMirrorMaker2", "v1"): {**_MIRROR_MAKER, "mirrors": [_MIRROR_OF_V1]},
+    ("KafkaMirrorMaker2", "v1beta2"): {**_MIRROR_MAKER, "mirrors": [MIRROR]},
 }
 
 
-def without_wrong_forms(body: Mapping[str, Any], report: Report) -> dict[str, Any]:
-    """Return an object without fields whose form differs from Strimzi's, and without null fields."""
-    spec = _SPECS.get(str(body.get("kind")))
-    form: FieldForm = {"metadata": _METADATA, **({"spec": spec} if spec else {"data": PROPERTIES})}
-    filled: dict[str, Any] = _in_form(body, form, "", report)
-    return filled
+def in_form(body: Mapping[str, Any], leave: Leave) -> dict[str, Any]:
+    """Return an object without null fields, and without those that the API server refuses or removes, or the operator
+    drops."""
+    spec = _SPECS.get((body["kind"], str(body.get("apiVersion", "")).rpartition("/")[2]))
+    form: FieldForm = {"metadata": _METADATA, **({"spec": spec} if spec else {"data": VALUES})}
+    formed: dict[str, Any] = _in_form(body, form, "", leave)
+    return formed
 
 
-#: Fields of a mirror and of a connector that exist in the API `v1beta2` but not in `v1`.
-#: Source: Strimzi KafkaMirrorMaker2MirrorSpec, AbstractConnectorSpec.
-_REMOVED_OF_MIRRORS = ("heartbeatConnector", "topicsBlacklistPattern", "groupsBlacklistPattern")
-_REMOVED_OF_CONNECTORS = ("pause",)
+def _in_form(value: Any, form: FieldForm, path: str, leave: Leave) -> Any:
+    """Return a value in its form; None, after naming it, if it has another."""
+    if value is None:
+        return None
+    if form == REMOVED:
+        why = "The API `v1` does not have this field, so the API server removes it and the operator never sees it."
+        return leave(path, "without-effect", why, "remove it.")
+    if isinstance(form, Mapping) and isinstance(value, Mapping):
+        prefix = f"{path}." if path else ""
+        fields = {
+            str(key): _in_form(inner, form[key], f"{prefix}{key}", leave) if key in form else inner
+            for key, inner in value.items()
+        }
+        return {key: inner for key, inner in fields.items() if inner is not None}
+    if isinstance(form, list) and isinstance(value, list):
+        entries = (_in_form(entry, form[0], f"{path}.{index}", leave) for index, entry in enumerate(value))
+        return [entry for entry in entries if entry is not None]
+    if form in (VALUES, PROPERTIES, CONNECTOR_PROPERTIES) and isinstance(value, Mapping):
+        return {str(key): inner for key, inner in value.items() if _is_read(key, inner, str(form), path, leave)}
+    if form == NUMBER and not isinstance(value, bool) and str(value).isdigit():
+        return int(value)
+    if form == TEXT and isinstance(value, str | int | float) and not isinstance(value, bool):
+        return str(value)
+    expected = "a list" if isinstance(form, list) else str(form) if form in (TEXT, NUMBER) else "a mapping"
+    return _wrong(path, expected, leave)
 
 
-def without_removed(body: Mapping[str, Any], report: Callable[[str], None]) -> dict[str, Any]:
-    """Return an object of the API `v1` without the fields that only older APIs have; `report` gets their paths."""
-    spec = dict(body.get("spec") or {})
-    if body["kind"] == "KafkaConnector":
-        spec = _without(spec, _REMOVED_OF_CONNECTORS, "spec", report)
-    if "mirrors" in spec:
-        spec["mirrors"] = list(spec["mirrors"])
-        for index, given in enumerate(spec["mirrors"]):
-            path = f"spec.mirrors.{index}"
-            spec["mirrors"][index] = mirror = _without(given, _REMOVED_OF_MIRRORS, path, report)
-            for name in [name for name in ("sourceConnector", "checkpointConnector") if name in mirror]:
-                mirror[name] = _without(mirror[name], _REMOVED_OF_CONNECTORS, f"{path}.{name}", report)
-    return {**body, "spec": spec}
+def _is_read(key: str, value: Any, form: str, path: str, leave: Leave) -> bool:
+    """Return whether a property counts, and name it if not."""
+    if value is None:
+        if form != VALUES:
+            why = "It is `null`, so it is taken as not set, and Kafka's default applies."
+            leave(f"{path}.{key}", "null-value", why, "set a value, or remove it.")
+        return False
+    if isinstance(value, Mapping | list):
+        _wrong(f"{path}.{key}", "a plain value", leave)
+        return False
+    if form == CONNECTOR_PROPERTIES and key in CONNECTOR_FORBIDDEN:
+        why = "The operator drops it, and only logs that."
+        leave(f"{path}.{key}", "dropped-by-operator", why, f"remove it; {CONNECTOR_FORBIDDEN[key]}.")
+        return False
+    return True
 
 
-def without_dropped(body: Mapping[str, Any], report: Callable[[str, str], None]) -> dict[str, Any]:
-    """Return an object without what the operator drops of connectors; `report` gets each path, and what to set."""
-    spec = dict(body.get("spec") or {})
-    if body["kind"] == "KafkaConnector":
-        spec = _without_forbidden(spec, "spec", report)
-    if "mirrors" in spec:
-        spec["mirrors"] = [
-            {
-                key: _without_forbidden(part, f"spec.mirrors.{index}.{key}", report)
-                if key.endswith("Connector")
-                else part
-                for key, part in mirror.items()
-            }
-            for index, mirror in enumerate(spec["mirrors"])
-        ]
-    return {**body, "spec": spec}
-
-
-def _without_forbidden(connector: Mapping[str, Any], path: str, report: Callable[[str, str], None]) -> dict[str, Any]:
-    config = connector.get("config") or {}
-    for key in CONNECTOR_FORBIDDEN.keys() & config.keys():
-        report(f"{path}.config.{key}", CONNECTOR_FORBIDDEN[key])
-    own = {key: value for key, value in config.items() if key not in CONNECTOR_FORBIDDEN}
-    return {**connector, **({"config": own} if config else {})}
-
-
-def _without(
-    given: Mapping[str, Any], removed: tuple[str, ...], path: str, report: Callable[[str], None]
-) -> dict[str, Any]:
-    for key in removed:
-        if key in given:
-            report(f"{path}.{key}")
-    return {key: value for key, value in given.items() if key not in removed}
+def _wrong(path: str, form: str, leave: Leave) -> None:
+    why = f"It is not {form}, as Strimzi requires; the API server would refuse the object."
+    leave(path, "wrong-form", why, f"make it {form}.")
 
 
 #: Kind and API version -> the fields that its definition requires, besides those of each cluster. A mirror connector
@@ -170,56 +171,3 @@ def missing(kind: str, api: str, spec: Mapping[str, Any]) -> str | None:
         ends = [("spec.target", spec["target"]), *ends, *sources]
     keys = ("alias", "bootstrapServers")
     return next((f"{path}.{key}" for path, cluster in ends for key in keys if not cluster.get(key)), None)
-
-
-def null_properties(value: object, path: str) -> Iterator[str]:
-    """Yield the path of each property in a `config` that has no value."""
-    if isinstance(value, Mapping | list):
-        entries = value.items() if isinstance(value, Mapping) else enumerate(value)
-        for key, inner in entries:
-            if inner is None and path.endswith(".config"):
-                yield f"{path}.{key}"
-            yield from null_properties(inner, f"{path}.{key}")
-
-
-def _in_form(value: Any, form: FieldForm, path: str, report: Report) -> Any:
-    """Return a value in its form; None, after reporting it, if it has another."""
-    if value is None:
-        return None
-    if isinstance(form, Mapping):
-        return _mapping(value, form, path, report)
-    if isinstance(form, list):
-        if not isinstance(value, list):
-            return report(path, "a list")
-        entries = (_in_form(entry, form[0], f"{path}.{index}", report) for index, entry in enumerate(value))
-        return [entry for entry in entries if entry is not None]
-    if form == PROPERTIES:
-        return _properties(value, path, report)
-    if form == NUMBER and not isinstance(value, bool) and str(value).isdigit():
-        return int(value)
-    if form == TEXT and isinstance(value, str | int | float) and not isinstance(value, bool):
-        return str(value)
-    return report(path, form)
-
-
-def _mapping(value: Any, form: Mapping[str, Any], path: str, report: Report) -> Any:
-    if not isinstance(value, Mapping):
-        return report(path, "a mapping")
-    fields = {}
-    for key, below in value.items():
-        where = f"{path}.{key}" if path else str(key)
-        formed = _in_form(below, form[key], where, report) if key in form else below
-        if formed is not None:
-            fields[str(key)] = formed
-    return fields
-
-
-def _properties(value: Any, path: str, report: Report) -> Any:
-    if not isinstance(value, Mapping):
-        return report(path, "a mapping")
-    for key, inner in value.items():
-        if isinstance(inner, Mapping | list):
-            report(f"{path}.{key}", "a plain value")
-    return {
-        str(key): inner for key, inner in value.items() if inner is not None and not isinstance(inner, Mapping | list)
-    }
