@@ -13,8 +13,7 @@ from kafka_replication.components.contract.wording import number
 from kafka_replication.components.flows.expansion import ExpandedFlow
 from kafka_replication.components.render.planned_objects import Manifest
 from kafka_replication.components.render.secrets import named_secrets
-from kafka_replication.infra.deploy.promotion.rule.plan import FILE_NAME, declared_plan
-from kafka_replication.infra.deploy.promotion.rule.plan_changes import plan_effects
+from kafka_replication.infra.deploy.promotion.rule.plan import FILE_NAME, declared_plan, plan_effects
 from kafka_replication.infra.review.acls import needed_grants, unneeded_grants
 from kafka_replication.infra.review.bases import Base
 from kafka_replication.infra.review.object_changes import ChangeKind, Identity, ObjectChange, identity, object_changes

@@ -7,8 +7,7 @@ import yaml
 
 from kafka_replication.components.changes.effect import Impact
 from kafka_replication.components.topology.parsing import parse_model
-from kafka_replication.infra.deploy.promotion.rule.plan import PromotionPlan
-from kafka_replication.infra.deploy.promotion.rule.plan_changes import plan_effects
+from kafka_replication.infra.deploy.promotion.rule.plan import PromotionPlan, plan_effects
 from kafka_replication.infra.review.advice import ADVICE
 
 PLAN: dict[str, Any] = yaml.safe_load(
