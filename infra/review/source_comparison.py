@@ -302,8 +302,5 @@ def _left_alone(staying: Sequence[Imported], left_out: Sequence[LeftOut]) -> Ite
         why = f"Whether these run their KafkaConnectors is unknown, because `{USES_CONNECTOR_RESOURCES}` is not `true`"
         yield f"{why}: {', '.join(ignored)}."
     if unread := [item for item in left_out if not item.harmless and item.code != _IGNORED]:
-        yield f"These parts of the input could not be compared: {'; '.join(map(_place, unread))}."
-
-
-def _place(item: LeftOut) -> str:
-    return f"{', '.join(filter(None, (item.file, item.obj, item.field)))} ({item.code})"
+        places = "; ".join(f"{item.where} ({item.code})" for item in unread)
+        yield f"These parts of the input could not be compared: {places}."

@@ -120,7 +120,8 @@ class MoveRun:
         with OpenStack(self.settings) as stack, cluster_of(stack, OFFSETS_PERMISSION) as api:
             for move in moves:
                 readers = {flow.name: OffsetsReader(FlowAccess(stack, stack.flow(flow.name))) for flow in move.flows}
-                self._wait_created(api, move)
+                self.say(f"waiting for the connectors of {_names(move)}, which do not start yet")
+                carry_out(api, [], self.seconds, _unsaid, dict.fromkeys(move.waiting, "stopped"))
                 self._wait_stored(api, move, readers)
                 self._require_no_step_back(move, readers)
                 self._stop(api, move)
@@ -129,10 +130,6 @@ class MoveRun:
             for move in moves:
                 self._require_stopped(api, move)
         return deployment.up(self.settings, self.say, moving=True), results
-
-    def _wait_created(self, api: KubernetesApi, move: MirrorMove) -> None:
-        self.say(f"waiting for the connectors of {_names(move)}, which do not start yet")
-        carry_out(api, [], self.seconds, _unsaid, dict.fromkeys(move.waiting, "stopped"))
 
     def _stop(self, api: KubernetesApi, move: MirrorMove) -> None:
         live = read_live(api, move.places)

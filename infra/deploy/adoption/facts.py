@@ -47,6 +47,10 @@ class AdoptionFacts:
         declared = (body for body in self.live.values() if body["kind"] == "ConfigMap")
         return config_map_data([*self.config_maps, *declared])
 
+    def live_at(self, place: Reference) -> Manifest | None:
+        """Return the declared object of this place, if it exists."""
+        return self.live.get((place.kind, place.namespace or "", place.name))
+
     def objects(self) -> Iterator[tuple[str, str, Manifest, Manifest | None]]:
         """Yield the deployment, role and part of each declared object, what is declared, and what exists."""
         for name in self.declared.names:
@@ -68,7 +72,13 @@ def read_facts(settings: StackSettings) -> AdoptionFacts:
         seen = [body for body in bodies if (body["apiVersion"], body["kind"]) not in not_served]
         live = {identity(body): current for body in seen if (current := _live(api, body)) is not None}
         searched = _allowed(api, version, bodies)
-        others = [other for other in _others(api, version, searched) if identity(other) not in live]
+        others = [
+            other
+            for kind in REPLICATING_KINDS
+            for namespace in searched or (None,)
+            for other in api.list_if_served(version, kind, namespace=namespace)
+            if identity(other) not in live
+        ]
         mirrors = [other for other in others if other["kind"] == "KafkaMirrorMaker2"]
         config_maps = list(config_maps_of(api, [*live.values(), *mirrors]))
         without = frozenset(_missing_namespaces(api, bodies))
@@ -103,12 +113,6 @@ def _allowed(api: KubernetesApi, version: str, bodies: Sequence[Manifest]) -> tu
             raise
         return tuple(sorted({body["metadata"].get("namespace", "") for body in bodies} - {""}))
     return ()
-
-
-def _others(api: KubernetesApi, version: str, searched: Sequence[str]) -> Iterator[Manifest]:
-    for kind in REPLICATING_KINDS:
-        for namespace in searched or (None,):
-            yield from api.list_if_served(version, kind, namespace=namespace)
 
 
 def _missing_namespaces(api: KubernetesApi, bodies: Sequence[Manifest]) -> Iterator[str]:

@@ -223,7 +223,12 @@ def _moves(facts: AdoptionFacts, live: Manifest) -> Iterator[MirrorMove | Proble
         ends = str(source.get("alias")), str(target.get("alias"))
         same = [flow for flow in flows if (flow.alias("source"), flow.alias("target")) == ends]
         chosen = flows_of_mirror(mirror, source, same, placeholders)
-        beside = [flow for flow in flows if _addresses(flow) == (_address(source), _address(target))]
+        addresses = str(source.get("bootstrapServers")), str(target.get("bootstrapServers"))
+        beside = [
+            flow
+            for flow in flows
+            if (str(flow.source.bootstrap_servers), str(flow.target.bootstrap_servers)) == addresses
+        ]
         if chosen and "sourceConnector" in mirror:
             yield _move(facts, live, index, ends, chosen)
         elif beside and not same:
@@ -240,21 +245,9 @@ def _move(
     places = tuple(
         ConnectorPlace(names[role], role, resource) for role in _ROLES if mirror.get(f"{role}Connector") is not None
     )
-    waiting = tuple(place for flow in flows for place in connector_places(flow) if _waits(facts, place.resource))
+    new = ((place, facts.live_at(place.resource)) for flow in flows for place in connector_places(flow))
+    waiting = tuple(place for place, own in new if own is None or waits_for_offsets(own))
     return MirrorMove(live, index, *ends, flows, places, waiting)
-
-
-def _waits(facts: AdoptionFacts, resource: Reference) -> bool:
-    live = facts.live.get((resource.kind, resource.namespace or "", resource.name))
-    return live is None or waits_for_offsets(live)
-
-
-def _address(cluster: Fields) -> str:
-    return str(cluster.get("bootstrapServers"))
-
-
-def _addresses(flow: ResolvedFlow) -> tuple[str, str]:
-    return str(flow.source.bootstrap_servers), str(flow.target.bootstrap_servers)
 
 
 def _other_alias(live: Manifest, ends: tuple[str, str], flow: ResolvedFlow) -> Problem:

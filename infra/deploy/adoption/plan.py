@@ -104,14 +104,10 @@ def _planned(declared: Manifest, live: Manifest | None, facts: AdoptionFacts) ->
     wanted = {key: value for key, value in declared.items() if key != "values"}
     before = before_take_over(live, wanted)
     fields = () if declared["kind"] == "Secret" else tuple(field_changes(before, wanted))
-    changed = Fate.REPLACED if _is_replaced(before, wanted) else Fate.CHANGED
-    fate = changed if fields else Fate.EQUAL
+    fate = Fate.CHANGED if fields else Fate.EQUAL
+    if fields and any(_at(before, path) != _at(wanted, path) for path in replacing_fields(wanted)):
+        fate = Fate.REPLACED
     return PlannedTakeOver(target, fate, fields, owned_parts(live), known)
-
-
-def _is_replaced(before: Manifest, declared: Manifest) -> bool:
-    paths = replacing_fields(declared)
-    return declared["kind"] != "Secret" and any(_at(before, path) != _at(declared, path) for path in paths)
 
 
 def _at(body: Mapping[str, object], path: tuple[str, ...]) -> object:

@@ -18,6 +18,7 @@ from kafka_replication.infra.kubernetes.api import Reference, reference
 from kafka_replication.infra.kubernetes.managed_fields import PULUMI, owners
 from kafka_replication.infra.onboard.importing.effective import group_names
 from kafka_replication.infra.operate.connectors.changes import OFFSETS, connector_in, connector_places, wanted_state
+from kafka_replication.infra.review.drift import kubectl
 from kafka_replication.infra.review.object_changes import identity
 
 RELEASED, REPLACED = "released", "replaced"
@@ -221,14 +222,10 @@ def _of_objects(facts: AdoptionFacts) -> Iterator[Problem]:
             remedy = "adopt or replace the owner instead, or remove `metadata.ownerReferences`."
             yield Problem(where, "owned-by-object", what, why, remedy)
         if (metadata.get("annotations") or {}).get(PAUSE) == "true":
-            yield Problem(
-                where,
-                "reconciliation-held",
-                f"the annotation `{PAUSE}` keeps the operator from reconciling it",
-                "Adoption removes the annotation, and the operator would then apply every change that was held back.",
-                "find out why it is there, and remove it first: `kubectl annotate "
-                f"{live['kind'].lower()} {metadata['name']} -n {metadata.get('namespace')} {PAUSE}-`.",
-            )
+            what = f"the annotation `{PAUSE}` keeps the operator from reconciling it"
+            why = "Adoption removes the annotation, and the operator would then apply every change that was held back."
+            remedy = f"find out why it is there, and remove it first: `{kubectl('annotate', live)} {PAUSE}-`."
+            yield Problem(where, "reconciliation-held", what, why, remedy)
 
 
 def _replaced(target: Reference) -> AdoptionRefusal:
@@ -255,12 +252,12 @@ def _of_resource(move: MirrorMove) -> Iterator[Problem]:
     if annotations.get(PAUSE) == "true":
         what = f"the annotation `{PAUSE}` keeps the operator from reconciling it"
         why = "Only the operator can stop its connectors."
-        remedy = f"find out why it is there, and remove it: `{_annotate(move.live)} {PAUSE}-`."
+        remedy = f"find out why it is there, and remove it: `{kubectl('annotate', move.live)} {PAUSE}-`."
         yield Problem(where, "reconciliation-held", what, why, remedy)
     if OFFSETS in annotations:
         what = f"the annotation {OFFSETS}: {annotations[OFFSETS]} is set"
         why = "The operator changes the offsets as soon as the connector is stopped, before they are copied."
-        remedy = f"remove the annotation if nobody needs it: `{_annotate(move.live)} {OFFSETS}-`."
+        remedy = f"remove the annotation if nobody needs it: `{kubectl('annotate', move.live)} {OFFSETS}-`."
         yield Problem(where, "offsets-armed", what, why, remedy)
     if metadata.get("deletionTimestamp"):
         what = f"it was marked for deletion at {metadata['deletionTimestamp']}"
@@ -283,6 +280,7 @@ def _of_connectors(move: MirrorMove) -> Iterator[Problem]:
             yield Problem(place.name, "mirror-paused", what, why, remedy)
         _, status = connector_in(place, move.live)
         for failure in failures(status):
+            part = f"='{place.name}'" if failure.task is None else f"-task='{place.name}:{failure.task}'"
             yield Problem(
                 place.name,
                 "mirror-failed",
@@ -290,7 +288,7 @@ def _of_connectors(move: MirrorMove) -> Iterator[Problem]:
                 "The operator does not stop a failed connector, and a failed task has not stored its last offsets, "
                 "so the flow would copy some records again.",
                 "correct the cause and restart it, then run the command again: `"
-                f"{_annotate(move.live)} strimzi.io/restart-connector{_task(place.name, failure.task)}`.",
+                f"{kubectl('annotate', move.live)} strimzi.io/restart-connector{part}`.",
             )
     if not is_observed(move.live):
         what = "the operator has not processed its newest change"
@@ -305,8 +303,9 @@ def _running_twice(facts: AdoptionFacts, move: MirrorMove) -> Iterator[Problem]:
         return
     for flow in move.flows:
         for place in connector_places(flow):
-            live = facts.live.get((place.resource.kind, place.resource.namespace or "", place.resource.name))
-            if live is not None and place.role == "source" and place not in move.waiting and _runs(live):
+            live = facts.live_at(place.resource)
+            runs = live is not None and live["spec"].get("state", "running") == "running"
+            if runs and place.role == "source" and place not in move.waiting:
                 yield Problem(
                     place.name,
                     "copied-twice",
@@ -321,17 +320,18 @@ def _of_other_mirrors(facts: AdoptionFacts, move: MirrorMove, moves: MirrorMoves
     """Yield a problem if the offsets of the mirror would replace those of another mirror."""
     for other in moves.mirrors:
         if other is not move and {*other.waiting} & {*move.waiting}:
+            shared = next(flow.name for flow in move.flows if flow in other.flows)
             yield Problem(
                 str(move.resource),
                 "mirrors-share-flow",
-                f"{move.title} and {other.title} would both become flow `{_shared(move, other)}`",
+                f"{move.title} and {other.title} would both become flow `{shared}`",
                 "Both copy topics of that flow, but a flow continues where one mirror has stopped. It would copy "
                 "again what the other has copied.",
                 "declare a flow for each mirror, with the topics that only this mirror copies, as `replicate import "
                 "--as-flows` does. If both copy the same topics, stop one of them, and move the other.",
             )
     for place in move.waiting:
-        live = facts.live.get((place.resource.kind, place.resource.namespace or "", place.resource.name))
+        live = facts.live_at(place.resource)
         mirror = None if live is None else (live["metadata"].get("annotations") or {}).get(ANNOTATION)
         if mirror not in (None, str(move.resource)):
             yield Problem(
@@ -342,20 +342,3 @@ def _of_other_mirrors(facts: AdoptionFacts, move: MirrorMove, moves: MirrorMoves
                 f"continue with `replicate adopt {facts.stack} --from {mirror.split()[-1]}`, or abandon that move "
                 f"with `replicate destroy {facts.stack}`.",
             )
-
-
-def _shared(move: MirrorMove, other: MirrorMove) -> str:
-    return next(flow.name for flow in move.flows if flow in other.flows)
-
-
-def _runs(live: Manifest) -> bool:
-    return bool(live["spec"].get("state", "running") == "running")
-
-
-def _task(connector: str, task: int | None) -> str:
-    return f"='{connector}'" if task is None else f"-task='{connector}:{task}'"
-
-
-def _annotate(live: Manifest) -> str:
-    metadata = live["metadata"]
-    return f"kubectl annotate {live['kind'].lower()} {metadata['name']} -n {metadata.get('namespace')}"

@@ -13,7 +13,6 @@ from kafka_replication.components.contract.wording import named, number
 from kafka_replication.infra.deploy.adoption.carry_out import MoveResult
 from kafka_replication.infra.deploy.adoption.moves import MirrorMove
 from kafka_replication.infra.deploy.adoption.plan import AdoptionPlan, Fate, PlannedTakeOver
-from kafka_replication.infra.kubernetes.managed_fields import FieldOwner
 from kafka_replication.infra.onboard.importing.deployment_changes import heartbeat_warning, without_heartbeats
 from kafka_replication.infra.review.reports import SEVERITY_COLORS, field_text, print_fact
 
@@ -42,7 +41,9 @@ def print_plan(plan: AdoptionPlan, console: Console) -> None:
         for field in planned.fields:
             print_fact(console, f"[dim]{escape(field_text(field))}[/]", 6)
         for owner, parts in () if planned.known else planned.owners.items():
-            print_fact(console, f"[dim]{escape(_owned(owner, parts))}[/]", 6)
+            since = f" (last wrote at {owner.since})" if owner.since else ""
+            owned = f"{owner.manager or 'an unnamed field manager'} owns {named(parts, _SHOWN)}{since}"
+            print_fact(console, f"[dim]{escape(owned)}[/]", 6)
     for effect in plan.effects:
         text = f"{escape(f'{effect.flow}: {effect.what}')} [dim]({effect.code})[/]"
         print_fact(console, f"[{SEVERITY_COLORS[effect.severity]}]{effect.severity:<7}[/] {text}", 2)
@@ -100,11 +101,6 @@ def _counts(objects: Sequence[PlannedTakeOver]) -> str:
     counts = Counter(planned.fate for planned in objects)
     texts = [f"{counts[fate]} {fate}" for fate in Fate if counts[fate]]
     return f"{number(len(objects), 'object')}: {', '.join(texts)}; Pulumi knows {known}"
-
-
-def _owned(owner: FieldOwner, parts: Sequence[str]) -> str:
-    since = f" (last wrote at {owner.since})" if owner.since else ""
-    return f"{owner.manager or 'an unnamed field manager'} owns {named(parts, _SHOWN)}{since}"
 
 
 def _notes(plan: AdoptionPlan) -> Iterator[str]:
