@@ -4,7 +4,7 @@ The API server adds fields and rewrites quantities, and the operator adds a stat
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from kafka_replication.components.flows.operators import STRIMZI_GROUP
@@ -39,19 +39,24 @@ def seen(declared: Manifest, live: Manifest) -> Manifest:
 
 def as_declared(live: Manifest, declared: Manifest) -> Manifest:
     """Return a live object; equal quantities, and values known only during a deployment, are as declared."""
-    body: Manifest = _as_declared(live, declared, quantities=declared["kind"] in _QUANTITIES)
+    quantities = declared["kind"] in _QUANTITIES
+
+    def is_equal(live: Any, declared: Any) -> bool:
+        if isinstance(live, str) and isinstance(declared, str) and _PLACEHOLDER in declared:
+            return True
+        return quantities and _quantity(live) is not None and bool(_quantity(live) == _quantity(declared))
+
+    body: Manifest = as_written(live, declared, is_equal)
     return body
 
 
-def _as_declared(live: Any, declared: Any, *, quantities: bool) -> Any:
+def as_written(live: Any, declared: Any, is_equal: Callable[[Any, Any], bool]) -> Any:
+    """Return what is live, with the declared value in place of each that is equal."""
     if isinstance(live, Mapping) and isinstance(declared, Mapping):
-        return {key: _as_declared(value, declared.get(key), quantities=quantities) for key, value in live.items()}
+        return {key: as_written(value, declared.get(key), is_equal) for key, value in live.items()}
     if isinstance(live, list) and isinstance(declared, list):
-        return [_as_declared(*pair, quantities=quantities) for pair in _paired(live, declared)]
-    if isinstance(live, str) and isinstance(declared, str) and _PLACEHOLDER in declared:
-        return declared
-    equal = quantities and _quantity(live) is not None and _quantity(live) == _quantity(declared)
-    return declared if equal else live
+        return [as_written(*pair, is_equal) for pair in _paired(live, declared)]
+    return declared if is_equal(live, declared) else live
 
 
 def _paired(live: list[Any], declared: list[Any]) -> Iterator[tuple[Any, Any]]:

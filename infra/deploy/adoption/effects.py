@@ -22,8 +22,7 @@ from kafka_replication.infra.onboard.importing.deployment_changes import changes
 from kafka_replication.infra.onboard.importing.flows import Imported
 from kafka_replication.infra.onboard.importing.reading import read_documents
 from kafka_replication.infra.onboard.importing.values import Placeholders
-from kafka_replication.infra.review.live_objects import as_declared
-from kafka_replication.infra.review.object_changes import named_entries
+from kafka_replication.infra.review.live_objects import as_declared, as_written
 from kafka_replication.infra.review.snapshots import Objects
 
 #: Kubernetes writes it again at once.
@@ -136,7 +135,8 @@ def _proven(facts: AdoptionFacts, deployment: Deployment, live: Objects) -> Sequ
 
 def _readable(before: Manifest, declared: Manifest) -> Manifest:
     """Return a live object in the form that effects read: it names its flow, and equal values have equal types."""
-    body: Manifest = _same_types(before, declared)
+    # Connect gets text.
+    body: Manifest = as_written(before, declared, _reads_the_same)
     metadata = body["metadata"]
     own = {PART_OF: declared["metadata"]["labels"][PART_OF]}
     body = {**body, "metadata": {**metadata, "labels": {**metadata.get("labels", {}), **own}}}
@@ -155,17 +155,9 @@ def _with_config(mirror: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _same_types(value: Any, declared: Any) -> Any:
-    """Return a value whose scalars have the declared type if they read the same, because Connect gets text."""
-    if isinstance(value, Mapping) and isinstance(declared, Mapping):
-        return {key: _same_types(inner, declared.get(key)) for key, inner in value.items()}
-    if isinstance(value, list) and isinstance(declared, list):
-        names, wanted = named_entries(value), named_entries(declared)
-        if names is not None and wanted is not None:
-            return [_same_types(entry, wanted.get(name)) for name, entry in names.items()]
-        return value
+def _reads_the_same(value: Any, declared: Any) -> bool:
     scalars = isinstance(value, str | int | float) and isinstance(declared, str | int | float)
-    return declared if scalars and value_text(value) == value_text(declared) else value
+    return scalars and value_text(value) == value_text(declared)
 
 
 def _passed_on(flow: str, live: Manifest, declared: Manifest) -> Iterator[Effect]:

@@ -37,8 +37,6 @@ from kafka_replication.infra.stack.validation_job import in_cluster, stack_expor
 
 #: Takes a rendered object, and returns it as it should be registered.
 Change = Callable[[Mapping[str, Any]], Mapping[str, Any]]
-
-
 Changes = Mapping[str, int]
 
 
@@ -53,9 +51,7 @@ def preview(settings: StackSettings, say: Say, *, diff: bool = False, refresh: b
             if error.code == "secret-missing":
                 say(f"`up` would refuse: {error}")
     with open_stack(settings, overwrite=refresh) as stack:
-        result = stack.preview(
-            on_output=say, on_error=say, diff=diff, color=_color(), suppress_outputs=True, refresh=refresh
-        )
+        result = stack.preview(**_printed(say), color=_color(), diff=diff, refresh=refresh)
     return {str(kind): count for kind, count in result.change_summary.items()}
 
 
@@ -87,15 +83,8 @@ def up(
         if created := forget_pending_creates(stack, api, say):
             _import(stack, program_of(settings, change, created), say)
         # Nothing uses the configuration that Pulumi would decrypt for the summary.
-        result = stack.up(
-            on_output=say,
-            on_error=say,
-            color=_color(),
-            suppress_outputs=True,
-            refresh=refresh,
-            show_secrets=False,
-            program=program_of(settings, change),
-        )
+        program = program_of(settings, change)
+        result = stack.up(**_printed(say), color=_color(), refresh=refresh, show_secrets=False, program=program)
         for sentence in restart_readers(api, flows):
             say(sentence)
     return {str(kind): count for kind, count in (result.summary.resource_changes or {}).items()}
@@ -174,9 +163,7 @@ def destroy(settings: StackSettings, say: Say) -> Changes:
     raise_by_gitops(settings)
     try:
         with open_stack(settings, create=False) as stack:
-            result = stack.destroy(
-                on_output=say, on_error=say, color=_color(), suppress_outputs=True, show_secrets=False
-            )
+            result = stack.destroy(**_printed(say), color=_color(), show_secrets=False)
     except NoSuchStackError as error:
         say(f"{error.what} in the backend that Pulumi is logged in to")
         return {}
@@ -218,6 +205,11 @@ def wait_ready(settings: StackSettings, deadline_seconds: float, say: Say = lamb
         )
 
 
+def _printed(say: Say) -> dict[str, Any]:
+    """Return the options by which `say` prints what the engine does, but no outputs."""
+    return {"on_output": say, "on_error": say, "suppress_outputs": True}
+
+
 def _color() -> str:
     return "always" if sys.stdout.isatty() else "never"
 
@@ -248,4 +240,4 @@ def import_objects(
 
 
 def _import(stack: automation.Stack, program: Callable[[], None], say: Say) -> None:
-    stack.up(on_output=say, on_error=say, suppress_outputs=True, show_secrets=False, program=program)
+    stack.up(**_printed(say), show_secrets=False, program=program)

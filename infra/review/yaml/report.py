@@ -68,11 +68,12 @@ def _notes(review: FolderReview) -> Iterator[str]:
         yield _NEW_FOLDER
     if any(change.change is ChangeKind.REMOVED for change in review.objects):
         yield _REMOVED
-    if review.failed:
-        yield f"**The checks could not be carried out:** {_line(review.failed)}"
-    if review.apart:
-        groups = "; ".join(", ".join(f"`{name}`" for name in names) for names in review.apart)
-        yield f"These were not checked against each other for loops and double replication: {groups}; {review.because}."
+    checked = review.checked
+    if checked.failed:
+        yield f"**The checks could not be carried out:** {_line(checked.failed)}"
+    if checked.apart:
+        apart = "; ".join(", ".join(f"`{name}`" for name in names) for names in checked.apart)
+        yield f"These were not checked against each other for loops and double replication: {apart}; {checked.because}."
     if review.beside:
         yield f"Not checked, because replication does not depend on them: {_counts(review.beside)} changed."
     if review.unread:
@@ -97,7 +98,7 @@ def _unjudged(unjudged: Unjudged) -> str:
 
 
 def _not_covered(review: FolderReview) -> list[str]:
-    return [str(left_out) for left_out in review.left_out if not left_out.harmless]
+    return [str(left_out) for left_out in review.checked.left_out if not left_out.harmless]
 
 
 def _section(title: str, texts: Iterable[str]) -> Iterator[str]:
@@ -138,9 +139,9 @@ def document_of(review: FolderReview) -> dict[str, Any]:
         ],
         "notJudged": [asdict(unjudged) for unjudged in review.unjudged],
         "notJudgedBefore": [asdict(unjudged) for unjudged in review.unjudged_before],
-        "notChecked": [{**asdict(note), "harmless": note.harmless} for note in review.left_out],
-        "checkedApart": review.apart,
-        "checksFailed": review.failed,
+        "notChecked": [{**asdict(note), "harmless": note.harmless} for note in review.checked.left_out],
+        "checkedApart": review.checked.apart,
+        "checksFailed": review.checked.failed,
         "beside": dict(review.beside),
         "notLookedAt": dict(review.ignored),
         "notRead": list(review.unread),

@@ -53,17 +53,24 @@ _REPLICATING, _OTHERS = "replicating", "others"
 
 
 @dataclass(frozen=True)
-class FolderReview(Comparison):
-    """A comparison of a folder of YAML, with what only a folder has. `left_out` is what the checks do not cover, and
-    `failed` says why they could not run. The replications in `apart` were not checked against each other; `because`
-    says why. `existed` says whether the base has the folder. `beside` counts the changed objects of kinds that
-    replication does not depend on, `ignored` all objects of kinds that are not checked. `unread` are changed files that
-    are not YAML."""
+class CheckedObjects:
+    """What the checks of one side found. `left_out` is what they do not cover, and `failed` says why they could not
+    run. The replications in `apart` were not checked against each other; `because` says why."""
 
+    mistakes: tuple[Mistake, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     apart: tuple[tuple[str, ...], ...] = ()
     because: str = ""
     failed: str = ""
+
+
+@dataclass(frozen=True)
+class FolderReview(Comparison):
+    """A comparison of a folder of YAML, with what only a folder has. `existed` says whether the base has the folder.
+    `beside` counts the changed objects of kinds that replication does not depend on, `ignored` all objects of kinds
+    that are not checked. `unread` are changed files that are not YAML."""
+
+    checked: CheckedObjects = CheckedObjects()
     existed: bool = True
     beside: Mapping[str, int] = field(default_factory=dict)
     ignored: Mapping[str, int] = field(default_factory=dict)
@@ -73,7 +80,7 @@ class FolderReview(Comparison):
     def has_errors(self) -> bool:
         """Return whether the change introduces an error, or leaves a changed file unreadable."""
         unreadable = any(not unjudged.obj and not unjudged.fields for unjudged in self.unjudged)
-        return bool(self.failed) or unreadable or super().has_errors
+        return bool(self.checked.failed) or unreadable or super().has_errors
 
 
 def review_folder(folder: Path, against: str | None, namespace: str | None) -> FolderReview:
@@ -137,10 +144,7 @@ def review_files(
         mistakes=tuple(replace(mistake, is_new=_meaning(mistake) not in known) for mistake in checked.mistakes),
         unjudged=tuple(sorted({*unjudged, *unjudged_files(old, new, before, after)})),
         unjudged_before=tuple(sorted({*unjudged_before(old, new, unclear, {change.id for change in changes})})),
-        left_out=tuple(sorted(set(checked.left_out))),
-        apart=checked.apart,
-        because=checked.because,
-        failed=checked.failed,
+        checked=checked,
         existed=bool(before.read or before.others),
         beside=Counter(change.kind for change in changes if is_beside(change.id)),
         ignored=Counter(name.kind for name in new.objects if not name.group_kind.startswith(_CHECKED)),
@@ -176,17 +180,6 @@ _OF_CONVERTERS = frozenset({"bytes-become-text", "headers-become-text"})
 _OF_THE_VALIDATION = frozenset({"validation-needs-credentials"})
 
 
-@dataclass(frozen=True)
-class CheckedObjects:
-    """What the checks of one side found and did not look at, and why they could not run, or not check all together."""
-
-    mistakes: tuple[Mistake, ...]
-    left_out: tuple[LeftOut, ...]
-    apart: tuple[tuple[str, ...], ...] = ()
-    because: str = ""
-    failed: str = ""
-
-
 def checked_objects(side: FolderObjects, unclear: Collection[ObjectId]) -> CheckedObjects:
     """Check what can be judged of a folder."""
     judged = ReadInput(
@@ -195,7 +188,7 @@ def checked_objects(side: FolderObjects, unclear: Collection[ObjectId]) -> Check
     try:
         topologies, left_out = imported_topologies(judged, None, _NO_REGION)
     except CannotRunError as error:
-        return CheckedObjects((), tuple(side.found.left_out), failed=str(error))
+        return CheckedObjects(left_out=tuple(sorted(set(side.found.left_out))), failed=str(error))
     mistakes = [*_refused(side), *_each_once(topologies)]
     # A topology cannot express connectors that disagree, so its checks do not see them.
     for note in (note for note in left_out if note.mistake):
@@ -203,7 +196,7 @@ def checked_objects(side: FolderObjects, unclear: Collection[ObjectId]) -> Check
     apart, because, whole = _together(topologies)
     known = {mistake.problem for mistake in mistakes}
     mistakes += [mistake for mistake in whole if mistake.problem not in known]
-    not_checked = tuple(note for note in left_out if not note.mistake)
+    not_checked = tuple(sorted({note for note in left_out if not note.mistake}))
     return CheckedObjects(tuple(sorted(mistakes, key=lambda mistake: mistake.problem)), not_checked, apart, because)
 
 
