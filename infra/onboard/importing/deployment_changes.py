@@ -22,11 +22,7 @@ from kafka_replication.components.topology.parsing import parse_topology
 from kafka_replication.infra.onboard.importing.effective import effective_state, objects_of
 from kafka_replication.infra.onboard.importing.flows import Imported
 from kafka_replication.infra.onboard.importing.mirrors import group_part
-from kafka_replication.infra.onboard.importing.reading import (
-    ReadObject,
-    ReadProperties,
-    read_documents,
-)
+from kafka_replication.infra.onboard.importing.reading import ReadObject, ReadProperties, read_documents
 from kafka_replication.infra.onboard.importing.topologies import ImportedTopology
 from kafka_replication.infra.onboard.importing.values import (
     OURS,

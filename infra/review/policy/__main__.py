@@ -6,13 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from pulumi_policy import (
-    EnforcementLevel,
-    PolicyPack,
-    ReportViolation,
-    StackValidationArgs,
-    StackValidationPolicy,
-)
+from pulumi_policy import EnforcementLevel, PolicyPack, ReportViolation, StackValidationArgs, StackValidationPolicy
 from pulumi_policy.proxy import UnknownValueError
 
 from kafka_replication.components.contract.problems import Severity
