@@ -143,8 +143,12 @@ class Comparison:
 
 def compare_stacks(names: Iterable[str], stacks: Path, base: Base) -> tuple[Comparison, ...]:
     """Compare the named stacks, or all stacks of both sides. Raises CannotRunError for one that neither side has."""
-    chosen = tuple(names) or tuple(sorted({*stack_names(stacks), *_names_of(base)}))
-    if base.rendered and (base.folder / "kustomization.yaml").is_file() and len(chosen) != 1:
+    of_one_stack = base.rendered and (base.folder / "kustomization.yaml").is_file()
+    earlier = [] if base.rendered else list(stack_names(base.folder))
+    if base.rendered and not of_one_stack:
+        earlier = [folder.name for folder in base.folder.iterdir()]
+    chosen = tuple(names) or tuple(sorted({*stack_names(stacks), *earlier}))
+    if of_one_stack and len(chosen) != 1:
         what = "an earlier render can be compared with one stack only"
         why = "It contains the objects of one stack and does not name the stack."
         raise CannotRunError("stack-not-named", what, str(base.folder), why, "name the stack.")
@@ -161,12 +165,6 @@ def compare_plans(stacks: Path, base: Base) -> tuple[Comparison, ...]:
         plan_effects(declared_plan(base.folder), declared_plan(stacks)), key=lambda effect: -effect.severity.rank
     )
     return (Comparison(FILE_NAME, base.label, tuple(effects)),) if effects else ()
-
-
-def _names_of(base: Base) -> Iterable[str]:
-    if not base.rendered:
-        return stack_names(base.folder)
-    return [] if (base.folder / "kustomization.yaml").is_file() else [folder.name for folder in base.folder.iterdir()]
 
 
 def _compared(stack: str, stacks: Path, base: Base) -> Comparison:

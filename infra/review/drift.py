@@ -319,19 +319,14 @@ def undeleted_replications(
     groups = grouped(((body["metadata"].get("labels") or {}).get(PART_OF, ""), body) for body in live)
     undeleted = {}
     for name, objects in sorted((name, objects) for name, objects in groups.items() if name not in declared):
-        servers = frozenset(server for body in objects for server in _servers(_address(body)))
+        workers = [body for body in objects if body["kind"] in WORKER_KINDS]
+        addresses = (worker_cluster(body.get("spec") or {}).get("bootstrapServers") or "" for body in workers)
+        servers = frozenset(server for address in addresses for server in _servers(str(address)))
         by_pulumi = any(owner.manager.startswith(PULUMI) for body in objects for owner in owners(body))
         elsewhere = any(name in other.names and servers & other.servers for other in others)
         if servers & own.servers and not elsewhere and not by_pulumi:
             undeleted[name] = _by_key(objects)
     return undeleted
-
-
-def _address(live: Manifest) -> str:
-    """Return the address of the cluster beside which workers run; "" for other objects."""
-    if live["kind"] not in WORKER_KINDS:
-        return ""
-    return str(worker_cluster(live.get("spec") or {}).get("bootstrapServers") or "")
 
 
 def _servers(address: str) -> frozenset[str]:

@@ -57,7 +57,7 @@ def silent_connectors(objects: Iterable[Object]) -> Iterator[str]:
         for connector in reported_connectors(live)
     ]
     refused = {
-        flow: (name, failure)
+        flow: f"{name}: {failure.reason}"
         for flow, name, connector in reported
         for failure in failures(connector)
         if _is_refused_login(failure)
@@ -68,8 +68,14 @@ def silent_connectors(objects: Iterable[Object]) -> Iterator[str]:
             refusal = _login_refused(f"{name} is deployed", failure.reason)
             yield refusal if _is_refused_login(failure) else failure.of(name)
         runs = (connector.get("connector") or {}).get("state") == "RUNNING"
-        if runs and not connector.get("tasks") and not found:
-            yield _without_task(name, refused.get(flow))
+        if runs and not connector.get("tasks") and not found and flow in refused:
+            yield _login_refused(f"{name} runs", refused[flow])
+        elif runs and not connector.get("tasks") and not found:
+            yield (
+                f"{name} runs, but nothing arrives through it, because it has no task: nothing that it selects exists, "
+                "or a cluster refuses its login. Remedy: the log of its Connect workers names the reason; correct the "
+                "topology or the credential, and deploy it with `replicate up`"
+            )
 
 
 def _flow(live: Object) -> str:
@@ -79,16 +85,6 @@ def _flow(live: Object) -> str:
 
 def _is_refused_login(failure: Failure) -> bool:
     return "AuthenticationException" in failure.reason
-
-
-def _without_task(name: str, refused: tuple[str, Failure] | None) -> str:
-    if refused is not None:
-        return _login_refused(f"{name} runs", f"{refused[0]}: {refused[1].reason}")
-    return (
-        f"{name} runs, but nothing arrives through it, because it has no task: nothing that it selects exists, or a "
-        "cluster refuses its login. Remedy: the log of its Connect workers names the reason; correct the topology or "
-        "the credential, and deploy it with `replicate up`"
-    )
 
 
 def _login_refused(what: str, reason: str) -> str:

@@ -157,7 +157,10 @@ def moves_of(facts: AdoptionFacts, names: Sequence[str]) -> MirrorMoves:
         unmatched += [outcome for outcome in outcomes if isinstance(outcome, str)]
         problems += [outcome for outcome in outcomes if isinstance(outcome, Problem)]
         if all(isinstance(outcome, str) for outcome in outcomes):
-            problems.append(_nothing_to_move(facts, live))
+            what = f"no flow of stack `{facts.stack}` copies topics of any mirror of this KafkaMirrorMaker2"
+            why = "A mirror becomes the flow that has its source and target aliases and some of its topics."
+            remedy = "declare such a flow, of `kind: flow`: `replicate import --as-flows` writes the topology."
+            problems.append(Problem(str(reference(live)), "nothing-to-move", what, why, remedy))
     return MirrorMoves(tuple(mirrors), tuple(unmatched), tuple(problems), frozenset(resources))
 
 
@@ -256,10 +259,3 @@ def _other_alias(live: Manifest, ends: tuple[str, str], flow: ResolvedFlow) -> P
     why = "Offsets are stored with the alias of the source, and remote topics are named after it."
     remedy = f"call the clusters `{ends[0]}` and `{ends[1]}` in the topology."
     return Problem(str(reference(live)), "alias-differs", what, why, remedy)
-
-
-def _nothing_to_move(facts: AdoptionFacts, live: Manifest) -> Problem:
-    what = f"no flow of stack `{facts.stack}` copies topics of any mirror of this KafkaMirrorMaker2"
-    why = "A mirror becomes the flow that has its source and target aliases and some of its topics."
-    remedy = "declare such a flow, of `kind: flow`: `replicate import --as-flows` writes the topology."
-    return Problem(str(reference(live)), "nothing-to-move", what, why, remedy)

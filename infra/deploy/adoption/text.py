@@ -33,10 +33,13 @@ _SHOWN = 5
 
 def print_plan(plan: AdoptionPlan, console: Console) -> None:
     """Print everything of a plan except its refusals."""
-    print_fact(console, f"[bold]{escape(plan.stack)}[/]: {_counts(plan.objects)}")
+    known, counts = sum(planned.known for planned in plan.objects), Counter(planned.fate for planned in plan.objects)
+    fates = ", ".join(f"{counts[fate]} {fate}" for fate in Fate if counts[fate])
+    head = f"{number(len(plan.objects), 'object')}: {fates}; Pulumi knows {known}"
+    print_fact(console, f"[bold]{escape(plan.stack)}[/]: {head}")
     for planned in plan.objects:
-        known = ", Pulumi knows it" if planned.known else ""
-        text = f"{_SYMBOLS[planned.fate]} {escape(str(planned.object))}: {_WORDS[planned.fate]}{known}"
+        also = ", Pulumi knows it" if planned.known else ""
+        text = f"{_SYMBOLS[planned.fate]} {escape(str(planned.object))}: {_WORDS[planned.fate]}{also}"
         print_fact(console, text, 2)
         for field in planned.fields:
             print_fact(console, f"[dim]{escape(field_text(field))}[/]", 6)
@@ -94,13 +97,6 @@ def _move_lines(move: MirrorMove) -> Iterator[str]:
     )
     if said := heartbeat_warning(without_heartbeats(move.flows)):
         yield said
-
-
-def _counts(objects: Sequence[PlannedTakeOver]) -> str:
-    known = sum(planned.known for planned in objects)
-    counts = Counter(planned.fate for planned in objects)
-    texts = [f"{counts[fate]} {fate}" for fate in Fate if counts[fate]]
-    return f"{number(len(objects), 'object')}: {', '.join(texts)}; Pulumi knows {known}"
 
 
 def _notes(plan: AdoptionPlan) -> Iterator[str]:

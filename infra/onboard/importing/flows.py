@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from kafka_replication.components.checks.properties import owned_remedy
+from kafka_replication.components.contract.wording import agreeing
 from kafka_replication.components.flows.operators import USES_CONNECTOR_RESOURCES
 from kafka_replication.components.kafka.connectors import CONNECTOR_CLASSES, ROLE_OF_CLASS, ConnectorRole
 from kafka_replication.components.kafka.plugins import below
@@ -317,7 +318,10 @@ def _divided(whole: Imported, alone: Mapping[str, Imported], read: list[ReadObje
     """Return the flow of all source connectors; `alone` has that of each, by the name of its KafkaConnector."""
     made = list(alone.values())
     own = [key for key in _OF_EACH if not _equal(made, key)]
-    parts = {connector: _part_name(connector, index) for index, connector in enumerate(alone)}
+    parts = {
+        name: name if is_label(name) else f"{re.sub('[^a-z0-9]+', '-', name)[:50].strip('-')}-{number}"
+        for number, name in enumerate(alone, 1)
+    }
     sources = {parts[connector]: _part(one.replication, own, made) for connector, one in alone.items()}
     flow = {key: value for key, value in whole.replication.items() if key != "topics" and key not in own}
     flow["connectors"] = {key: value for key, value in flow["connectors"].items() if key != "source"}
@@ -335,10 +339,6 @@ def _part(alone: _Replication, own: Sequence[str], made: Sequence[Imported]) -> 
     if any(other != lags[0] for other in lags) and lag is not None:
         part["offsetSyncs"] = {"lagMax": lag}
     return {**part, **alone["connectors"]["source"]}
-
-
-def _part_name(connector: str, index: int) -> str:
-    return connector if is_label(connector) else f"{re.sub('[^a-z0-9]+', '-', connector)[:50].strip('-')}-{index + 1}"
 
 
 @dataclass
@@ -369,11 +369,8 @@ def why_named(name: str, wanted: str, what: str, aliases: list[str]) -> str:
         *([] if is_label(wanted) else [f"`{wanted}` is not a valid name in Kubernetes"]),
         *([] if plain == name else [f"`{plain}` is the name of another replication"]),
     ]
-    return f"{name}: {what}. {', and '.join(reasons)}.{_kept([alias for alias in aliases if not is_label(alias)])}"
-
-
-def _kept(aliases: list[str]) -> str:
-    names = ", ".join(f"`{alias}`" for alias in aliases)
-    if len(aliases) > 1:
-        return f" The aliases {names} stay: MirrorMaker names topics after them."
-    return f" The alias {names} stays: MirrorMaker names topics after it." if aliases else ""
+    sentences = [f"{name}: {what}.", f"{', and '.join(reasons)}."]
+    if kept := [f"`{alias}`" for alias in aliases if not is_label(alias)]:
+        stay = agreeing(len(kept), "[stays|stay]: MirrorMaker names topics after [it|them]")
+        sentences.append(f"The {agreeing(len(kept), 'alias[|es]')} {', '.join(kept)} {stay}.")
+    return " ".join(sentences)

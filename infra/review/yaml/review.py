@@ -36,7 +36,6 @@ from kafka_replication.infra.review.yaml.effects import (
 from kafka_replication.infra.review.yaml.folder import Files, files_at, files_now, may_matter, repository_of
 from kafka_replication.infra.review.yaml.objects import (
     FolderObjects,
-    FolderWorkers,
     ObjectId,
     changed_objects,
     side_of,
@@ -122,9 +121,9 @@ def review_files(
     comparison = compare(folder, label, *(Snapshot(states={state.name: state for state in side}) for side in states))
     changes = tuple(changed_objects(old, new))
     owners = {connector.flow: state.name for side in states for state in side for connector in state.connectors}
-    files = _files_by_workers(workers)
+    files = grouped((group.name, read.file) for group in workers for read in group.objects)
     effects = {
-        replace(effect, where=files.get(owners.get(effect.flow, effect.flow), folder))
+        replace(effect, where=", ".join(dict.fromkeys(files.get(owners.get(effect.flow, effect.flow), [folder]))))
         for effect in (*comparison.effects, *effects_at_rest(*states), *object_effects(changes, workers))
     }
     with_effects = {owners.get(effect.flow, effect.flow) for effect in effects}
@@ -149,11 +148,6 @@ def review_files(
         beside=Counter(change.kind for change in changes if is_beside(change.id)),
         ignored=Counter(name.kind for name in new.objects if not name.group_kind.startswith(_CHECKED)),
     )
-
-
-def _files_by_workers(workers: Sequence[FolderWorkers]) -> dict[str, str]:
-    files = grouped((group.name, read.file) for group in workers for read in group.objects)
-    return {name: ", ".join(dict.fromkeys(named)) for name, named in files.items()}
 
 
 def _meaning(mistake: Mistake) -> tuple[str, str, str]:
