@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from kafka_replication.components.changes.deployment_state import worker_cluster
 from kafka_replication.components.render.secrets import CONFIG_MAP_PROVIDER
 from kafka_replication.infra.kubernetes.access import asking_kubernetes, connected
 from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
@@ -47,7 +48,10 @@ def _listed(api: KubernetesApi, version: str, kind: str, namespace: str | None) 
 
 def config_maps_of(api: KubernetesApi, objects: list[Object]) -> Iterator[Object]:
     """Yield the ConfigMaps that placeholders name, as far as the user may read them."""
-    aliases = {alias for body in objects for alias in _providers(body)}
+    configs = [worker_cluster(body.get("spec") or {}).get("config") or {} for body in objects]
+    aliases = {
+        alias for config in configs for alias, ours in providers_of(config).items() if ours == CONFIG_MAP_PROVIDER
+    }
     wanted = {
         (place[1] or body["metadata"]["namespace"], place[2])
         for body in objects
@@ -65,14 +69,3 @@ def config_maps_of(api: KubernetesApi, objects: list[Object]) -> Iterator[Object
             continue
         if config_map is not None:
             yield {"apiVersion": "v1", "kind": "ConfigMap", **config_map}
-
-
-def _providers(body: Object) -> list[str]:
-    spec = body.get("spec") or {}
-    configs = [spec, spec.get("target") or {}, *(spec.get("clusters") or [])]
-    return [
-        alias
-        for given in configs
-        for alias, ours in providers_of(given.get("config") or {}).items()
-        if ours == CONFIG_MAP_PROVIDER
-    ]

@@ -6,7 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kafka_replication.components.changes.all_effects import all_effects
-from kafka_replication.components.changes.deployment_state import DeployedConnector, DeployedWorkers, DeploymentState
+from kafka_replication.components.changes.deployment_state import (
+    DeployedConnector,
+    DeployedWorkers,
+    DeploymentState,
+    worker_cluster,
+)
 from kafka_replication.components.changes.effect import Effect, Impact
 from kafka_replication.components.checks.properties import WITHOUT_EFFECT, refused_properties
 from kafka_replication.components.flows.naming import MIRRORED, STORAGE_TOPICS
@@ -21,7 +26,6 @@ from kafka_replication.components.topology.clusters import is_subdomain
 from kafka_replication.components.topology.parsing import parse_topology
 from kafka_replication.infra.onboard.importing.effective import effective_state, objects_of
 from kafka_replication.infra.onboard.importing.flows import Imported
-from kafka_replication.infra.onboard.importing.mirrors import group_part
 from kafka_replication.infra.onboard.importing.reading import ReadObject, ReadProperties, read_documents
 from kafka_replication.infra.onboard.importing.topologies import ImportedTopology
 from kafka_replication.infra.onboard.importing.values import (
@@ -236,7 +240,7 @@ def _before(body: Manifest, index: int, deployment: Deployment, config_maps: Con
     alone = {**body, "spec": {**body["spec"], "mirrors": [body["spec"]["mirrors"][index]]}}
     read = read_documents("the cluster", [alone]).objects
     flow = deployment.flows[0]
-    workers = group_part(ReadObject("", body)).get("config") or {}
+    workers = worker_cluster(body["spec"]).get("config") or {}
     placeholders = Placeholders.of(body["metadata"]["namespace"], workers, config_maps)
     objects = objects_of(Imported(flow.name, "", {}, {}, read), placeholders)
     return effective_state(flow.name, objects, placeholders, flow.expanded.kafka, {flow.alias("source"): flow.name})

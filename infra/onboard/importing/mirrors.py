@@ -84,12 +84,6 @@ def ends_of_mirrors(read: ReadObject) -> tuple[Part, list[tuple[int, Part, Part]
     ]
 
 
-def group_part(read: ReadObject) -> Part:
-    """Return the part of a spec that names the worker group; {} for a KafkaMirrorMaker2 that the operator refuses."""
-    ends = ends_of_mirrors(read) if read.kind == "KafkaMirrorMaker2" else (read.spec, [])
-    return {} if isinstance(ends, LeftOut) else ends[0]
-
-
 def imported_mirror_maker2(name: str, read: ReadObject, kafka: str) -> Imported | LeftOut:
     """Return the replication of a KafkaMirrorMaker2, or why there is none."""
     normal = normal_mirrors(read)

@@ -11,20 +11,23 @@ from functools import cached_property
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from kafka_replication.components.changes.deployment_state import DeployedConnector, DeploymentState, deployment_state
+from kafka_replication.components.changes.deployment_state import (
+    DeployedConnector,
+    DeploymentState,
+    deployment_state,
+    worker_cluster,
+)
 from kafka_replication.components.contract.grouping import grouped
 from kafka_replication.components.flows.operators import REPLICATING_KINDS, STRIMZI_GROUP
 from kafka_replication.components.kafka.connectors import ROLE_OF_CLASS
 from kafka_replication.components.render.planned_objects import Manifest
 from kafka_replication.infra.onboard.importing.documents import documents_of
-from kafka_replication.infra.onboard.importing.effective import effective_state, objects_of
+from kafka_replication.infra.onboard.importing.effective import effective_state, group_names, objects_of
 from kafka_replication.infra.onboard.importing.flows import Imported, role_of
 from kafka_replication.infra.onboard.importing.left_out import LeftOut
-from kafka_replication.infra.onboard.importing.mirrors import group_part
 from kafka_replication.infra.onboard.importing.reading import ReadInput, ReadObject, objects_in
 from kafka_replication.infra.onboard.importing.topologies import kafka_of
 from kafka_replication.infra.onboard.importing.values import ConfigMaps, Placeholders, config_map_data, may_be_secret
-from kafka_replication.infra.onboard.importing.workers import group_name
 from kafka_replication.infra.review.object_changes import ChangeKind, FieldChange, ObjectChange, field_changes
 
 #: Kinds whose objects are in the folder's own namespace if they name none.
@@ -254,7 +257,10 @@ def _names(
 ) -> tuple[dict[ObjectId, str], dict[ObjectId, str]]:
     """Name the workers of each side; those of both sides are the same if identity, name or group is equal."""
     partner = {identity: identity for identity in new if identity in old}
-    for alike in (lambda identity, _: (identity[0], identity[2]), lambda identity, read: (identity[0], _group(read))):
+    for alike in (
+        lambda identity, _: (identity[0], identity[2]),
+        lambda identity, read: (identity[0], group_names(read.kind, read.spec)["groupId"]),
+    ):
         left = {alike(identity, read): identity for identity, read in old.items() if identity not in partner.values()}
         for identity, read in new.items():
             if identity not in partner and alike(identity, read) in left:
@@ -267,11 +273,6 @@ def _names(
 
     renamed = {earlier: name(later) for later, earlier in partner.items()}
     return {identity: name(identity) for identity in old} | renamed, {identity: name(identity) for identity in new}
-
-
-def _group(read: ReadObject) -> str:
-    at = group_part(read)
-    return group_name(read.kind, "groupId", at, at.get("config") or {})
 
 
 def _named(
@@ -320,7 +321,7 @@ def _state(workers: FolderWorkers) -> DeploymentState:
     roles = Counter(role_of(connector) for connector in workers.connectors)
     parts = {connector.name: connector.name for connector in workers.connectors if roles[role_of(connector)] > 1}
     imported = Imported(workers.name, "", {}, {}, list(workers.objects), parts=parts)
-    config = group_part(workers.read).get("config") or {}
+    config = worker_cluster(workers.read.spec).get("config") or {}
     placeholders = Placeholders.of(workers.read.namespace, config, workers.config_maps)
     objects = objects_of(imported, placeholders)
     written = deployment_state(workers.name, objects)
