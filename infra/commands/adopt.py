@@ -13,7 +13,7 @@ from kafka_replication.components.contract.problems import RefusedError
 from kafka_replication.components.contract.wording import number
 from kafka_replication.infra.commands.console import confirm_or_end, err, out, print_changes, print_idle, print_problems
 from kafka_replication.infra.commands.options import InProject, Json, ReadySeconds, Stack, Yes, who
-from kafka_replication.infra.deploy.adoption.refusals import AGREEMENTS
+from kafka_replication.infra.deploy.adoption.plan import AGREEMENTS
 from kafka_replication.infra.stack.session import OpenStack
 from kafka_replication.infra.stack.settings import read_settings
 

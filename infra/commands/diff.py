@@ -13,8 +13,8 @@ from kafka_replication.infra.commands.completion import complete_stack
 from kafka_replication.infra.commands.console import err, out
 from kafka_replication.infra.commands.options import InProject, Json
 from kafka_replication.infra.review.bases import open_base
-from kafka_replication.infra.review.comment import as_markdown as markdown_document
 from kafka_replication.infra.review.comparison import Comparison, compare_plans, compare_stacks
+from kafka_replication.infra.review.pull_request import as_markdown as markdown_document
 from kafka_replication.infra.review.reports import as_json as json_document
 from kafka_replication.infra.review.reports import print_comparisons
 from kafka_replication.infra.review.source_comparison import are_sources, compare_with_sources

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kafka_replication.infra.review.comment import MARKER
+from kafka_replication.infra.review.pull_request import MARKER
 from tests.go_programs import ACTIONLINT, go_program
 from tests.repository import ROOT
 from tests.workflows.workflow import WORKFLOWS, load, steps_of

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kafka_replication.infra.review.comment import MARKER
+from kafka_replication.infra.review.pull_request import MARKER
 from kafka_replication.infra.stack.settings import stack_names
 from tests.repository import STACKS
 from tests.workflows.workflow import Runner, a_repository, commit, load, set_up

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kafka_replication.infra.review.comment import MARKER
+from kafka_replication.infra.review.pull_request import MARKER
 from tests.infra.review.yaml.folders import FOLDER
 from tests.repository import ROOT
 from tests.workflows.test_actionlint import USES, lint

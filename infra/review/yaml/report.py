@@ -10,10 +10,9 @@ from rich.console import Console
 from rich.markup import escape
 
 from kafka_replication.components.contract.wording import named, number
-from kafka_replication.infra.review.comment import TITLE, Fold, markdown
 from kafka_replication.infra.review.comparison import Mistake, Unjudged
 from kafka_replication.infra.review.object_changes import ChangeKind
-from kafka_replication.infra.review.pull_request import require_own_folder, write_result
+from kafka_replication.infra.review.pull_request import TITLE, Fold, markdown, require_own_folder, write_result
 from kafka_replication.infra.review.reports import as_json as comparison_json
 from kafka_replication.infra.review.reports import print_comparisons, print_fact
 from kafka_replication.infra.review.yaml.review import FolderReview

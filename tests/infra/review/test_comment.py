@@ -14,10 +14,15 @@ from kafka_replication.components.contract.problems import Problem
 from kafka_replication.infra.deploy.promotion.rule.plan import PromotionPlan
 from kafka_replication.infra.review.advice import ADVICE
 from kafka_replication.infra.review.bases import Base
-from kafka_replication.infra.review.comment import LONGEST_COMMENT, as_markdown
 from kafka_replication.infra.review.comparison import Comparison, Mistake
 from kafka_replication.infra.review.object_changes import ChangeKind, FieldChange, ObjectChange
-from kafka_replication.infra.review.pull_request import comment_text, review_stacks, write_review
+from kafka_replication.infra.review.pull_request import (
+    LONGEST_COMMENT,
+    as_markdown,
+    comment_text,
+    review_stacks,
+    write_review,
+)
 from tests.builders import a_cluster, a_flow, a_topology
 from tests.infra.review.changes import compared
 

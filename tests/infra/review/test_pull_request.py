@@ -8,9 +8,8 @@ import pytest
 from kafka_replication.components.changes.effect import Effect, Impact
 from kafka_replication.components.contract.problems import CannotRunError, Problem
 from kafka_replication.infra.review.bases import Base
-from kafka_replication.infra.review.comment import MARKER
 from kafka_replication.infra.review.comparison import Comparison, Mistake
-from kafka_replication.infra.review.pull_request import comment_text, review_plan, review_stacks, write_review
+from kafka_replication.infra.review.pull_request import MARKER, comment_text, review_plan, review_stacks, write_review
 from tests.builders import a_flow, a_topology
 from tests.infra.stacks import write_stack
 

@@ -13,9 +13,9 @@ from rich.text import Text
 
 from kafka_replication.components.changes.effect import Impact
 from kafka_replication.infra.review.advice import advice
-from kafka_replication.infra.review.comment import as_markdown
 from kafka_replication.infra.review.comparison import Comparison
 from kafka_replication.infra.review.object_changes import ChangeKind, FieldChange, ObjectChange
+from kafka_replication.infra.review.pull_request import as_markdown
 from kafka_replication.infra.review.reports import as_json, field_lines, field_text, print_comparisons, value_text
 from tests.commands import replicate
 from tests.infra.review.changes import compared, written

@@ -15,8 +15,7 @@ from kafka_replication.components.changes.effect import Impact
 from kafka_replication.components.flows.operators import PAUSE
 from kafka_replication.components.render.planned_objects import Manifest
 from kafka_replication.infra.deploy.adoption.facts import AdoptionFacts
-from kafka_replication.infra.deploy.adoption.plan import AdoptionPlan, Fate, planned
-from kafka_replication.infra.deploy.adoption.refusals import AGREEMENTS
+from kafka_replication.infra.deploy.adoption.plan import AGREEMENTS, AdoptionPlan, Fate, planned
 from kafka_replication.infra.deploy.adoption.text import document_of, print_plan
 from kafka_replication.infra.kubernetes.managed_fields import FieldOwner
 from kafka_replication.infra.review.object_changes import identity

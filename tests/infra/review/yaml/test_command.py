@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from kafka_replication.infra.commands.app import app
-from kafka_replication.infra.review.comment import MARKER
+from kafka_replication.infra.review.pull_request import MARKER
 from tests.infra.onboard.importing.resources import MIRROR
 from tests.infra.review.yaml.folders import FOLDER
 from tests.workflows.workflow import commit, git
