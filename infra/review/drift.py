@@ -99,17 +99,17 @@ def undeclared(live: Manifest) -> Iterator[Drift]:
 def edited(stack: str, flow: str, declared: Manifest, live: Manifest) -> Iterator[Drift]:
     """Yield declared fields that somebody changed by hand, and fields added to a Strimzi resource's spec. A removed
     field has no owner, so it is not drift. All of a list belongs to whoever wrote it last."""
+    is_strimzi = declared["apiVersion"].startswith(f"{STRIMZI_GROUP}/")
     for path, wanted, seen in _differing(declared, live):
         owner = owner_of(live, path)
-        if owner is not None and not owner.deploys:
-            for change in field_changes(wanted, seen, ".".join(path)):
+        is_added = wanted is _UNDECLARED
+        if owner is None or owner.deploys or (is_added and not (is_strimzi and path[0] == "spec")):
+            continue
+        for change in field_changes(None if is_added else wanted, seen, ".".join(path)):
+            if is_added:
+                yield _addition(flow, live, path, change, owner)
+            else:
                 yield _announced(stack, flow, live, change) or _edit(stack, flow, live, change, owner)
-    if declared["apiVersion"].startswith(f"{STRIMZI_GROUP}/"):
-        for path, seen in _added(declared.get("spec"), live.get("spec"), ("spec",)):
-            owner = owner_of(live, path)
-            if owner is not None and not owner.deploys:
-                for change in field_changes(None, seen, ".".join(path)):
-                    yield _addition(flow, live, path, change, owner)
 
 
 def written_by_hand(stack: str, flow: str, live: Manifest, keys: Collection[str]) -> Iterator[Drift]:
@@ -165,24 +165,18 @@ def _addition(flow: str, live: Manifest, path: Path, change: FieldChange, owner:
     return drift_at(Impact.RESTART, "field-added", flow, live, what, remedy, owner)
 
 
+_UNDECLARED = object()
+
+
 def _differing(declared: Any, live: Any, path: Path = ()) -> Iterator[tuple[Path, Any, Any]]:
-    """Yield declared fields with a different value; a list is one field, because its writer owns all of it."""
-    for key in [shared for shared in declared if shared in live]:
-        wanted, seen = declared[key], live[key]
+    """Yield live fields with another value than the declared one; a list is one field, because its writer owns all of
+    it."""
+    for key, seen in live.items():
+        wanted = declared.get(key, _UNDECLARED)
         if isinstance(wanted, Mapping) and isinstance(seen, Mapping):
             yield from _differing(wanted, seen, (*path, key))
         elif seen != wanted:
             yield (*path, key), wanted, seen
-
-
-def _added(declared: Any, live: Any, path: Path) -> Iterator[tuple[Path, Any]]:
-    if not isinstance(declared, Mapping) or not isinstance(live, Mapping):
-        return
-    for key, seen in live.items():
-        if key not in declared:
-            yield (*path, key), seen
-        else:
-            yield from _added(declared[key], seen, (*path, key))
 
 
 def missing_objects(

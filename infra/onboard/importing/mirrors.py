@@ -15,22 +15,10 @@ from kafka_replication.infra.onboard.importing.left_out import LeftOut
 from kafka_replication.infra.onboard.importing.logins import Logins, operator_properties
 from kafka_replication.infra.onboard.importing.reading import Notes, ReadObject
 from kafka_replication.infra.onboard.importing.settings import flow_keys, keys_of
-from kafka_replication.infra.onboard.importing.strimzi_fields import CLUSTER, MIRROR
+from kafka_replication.infra.onboard.importing.strimzi_fields import CLUSTER, MIRROR, SELECTIONS
 from kafka_replication.infra.onboard.importing.values import Placeholders
 from kafka_replication.infra.onboard.importing.workers import CONVERTERS, connect_of, connector_keys
 
-#: Field of a mirror -> the property that it sets, and the connectors that read it. The operator gives it to all
-#: connectors.
-#: Source: Strimzi KafkaMirrorMaker2Connectors.
-_SELECTIONS: Mapping[str, tuple[str, tuple[ConnectorRole, ...]]] = {
-    "topicsPattern": ("topics", ("source", "checkpoint")),
-    # The newer of two fields wins, so it comes later.
-    "topicsBlacklistPattern": ("topics.exclude", ("source", "checkpoint")),
-    "topicsExcludePattern": ("topics.exclude", ("source", "checkpoint")),
-    "groupsPattern": ("groups", ("checkpoint",)),
-    "groupsBlacklistPattern": ("groups.exclude", ("checkpoint",)),
-    "groupsExcludePattern": ("groups.exclude", ("checkpoint",)),
-}
 _OF_EACH_SOURCE = frozenset({"topics", "topicsExclude", "groups", "groupsExclude", "transforms", "connectors"})
 #: Properties that only workers read.
 _OF_WORKERS = ("config.storage.", "offset.storage.", "status.storage.", "group.id", "offset.flush.")
@@ -140,7 +128,7 @@ def _note_unused(notes: Notes, used: Mapping[str, Part]) -> None:
         if str(cluster.get("alias")) not in used:
             notes(f"clusters.{index}", "without-effect", "No mirror has this cluster.", "remove it.")
     for index, mirror in enumerate(spec.get("mirrors") or []):
-        for name, (_, roles) in _SELECTIONS.items():
+        for name, (_, roles) in SELECTIONS.items():
             if name in mirror and not any(f"{role}Connector" in mirror for role in roles):
                 why = f"Only the {roles[0]} connector reads it, and this mirror has none."
                 remedy = f"remove it, or add `{roles[0]}Connector: {{}}`."
@@ -205,7 +193,7 @@ def _mirror(mirror: Part, source: Part, workers: Part, kafka: str, notes: Notes,
         of_source(f"config.{key}", "without-effect", why, "remove it.")
     _leave_passed_on(own, mirror, source, kafka, of_source)
     for key in sorted(mirror.keys() - MIRROR.keys()):
-        near = f"{key}Pattern" if f"{key}Pattern" in _SELECTIONS else nearest(key, MIRROR.keys() - mirror.keys())
+        near = f"{key}Pattern" if f"{key}Pattern" in SELECTIONS else nearest(key, MIRROR.keys() - mirror.keys())
         why = "No mirror has it."
         if near == "topicsPattern":
             why = "No mirror has it, and without `topicsPattern` every topic is replicated."
@@ -263,7 +251,7 @@ def effective_configs(
             continue
         config = {f"source.cluster.{key}": placeholders.text(value) for key, value in passed.items()}
         config |= {str(key): placeholders.text(value) for key, value in (given.get("config") or {}).items()}
-        for field, (name, roles) in _SELECTIONS.items():
+        for field, (name, roles) in SELECTIONS.items():
             if role in roles and mirror.get(field) is not None:
                 config[name] = str(mirror[field])
         yield role, config
@@ -271,8 +259,8 @@ def effective_configs(
 
 def selections_of(mirror: Part) -> dict[str, str]:
     """Return the selections of a mirror, in the fields that every API version has."""
-    newer = {name: field for field, (name, _) in _SELECTIONS.items()}
-    given = {name: str(mirror[field]) for field, (name, _) in _SELECTIONS.items() if mirror.get(field) is not None}
+    newer = {name: field for field, (name, _) in SELECTIONS.items()}
+    given = {name: str(mirror[field]) for field, (name, _) in SELECTIONS.items() if mirror.get(field) is not None}
     return {newer[name]: value for name, value in given.items()}
 
 

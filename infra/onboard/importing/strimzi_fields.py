@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kafka_replication.components.checks.properties import CONNECTOR_FORBIDDEN
+from kafka_replication.components.kafka.connectors import ConnectorRole
 
 #: Text or a number, a whole number, and a mapping of names to plain values: any, properties, those of a connector.
 TEXT, NUMBER, VALUES, PROPERTIES, CONNECTOR_PROPERTIES = "text", "a whole number", "values", "properties", "connector"
@@ -56,15 +57,22 @@ _CONNECTOR = {
     "config": CONNECTOR_PROPERTIES,
 }
 _CONNECTOR_OF_V1 = {**_CONNECTOR, "pause": REMOVED}
-_PATTERNS = (
-    *("topicsPattern", "topicsExcludePattern", "topicsBlacklistPattern"),
-    *("groupsPattern", "groupsExcludePattern", "groupsBlacklistPattern"),
-)
+#: Field of a mirror -> the property that it sets, and the connectors that read it. The operator gives it to all
+#: connectors. Source: Strimzi KafkaMirrorMaker2Connectors.
+SELECTIONS: Mapping[str, tuple[str, tuple[ConnectorRole, ...]]] = {
+    "topicsPattern": ("topics", ("source", "checkpoint")),
+    # The newer of two fields wins, so it comes later.
+    "topicsBlacklistPattern": ("topics.exclude", ("source", "checkpoint")),
+    "topicsExcludePattern": ("topics.exclude", ("source", "checkpoint")),
+    "groupsPattern": ("groups", ("checkpoint",)),
+    "groupsBlacklistPattern": ("groups.exclude", ("checkpoint",)),
+    "groupsExcludePattern": ("groups.exclude", ("checkpoint",)),
+}
 MIRROR = {
     "source": CLUSTER,
     "sourceCluster": TEXT,
     "targetCluster": TEXT,
-    **dict.fromkeys(_PATTERNS, TEXT),
+    **dict.fromkeys(SELECTIONS, TEXT),
     **dict.fromkeys(("sourceConnector", "checkpointConnector", "heartbeatConnector"), _CONNECTOR),
 }
 _MIRROR_OF_V1 = {

@@ -1,7 +1,7 @@
 """The review of a folder as markdown, as JSON and on a terminal. Long lists are truncated and say so."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -31,21 +31,19 @@ _NEW_FOLDER = (
 
 def comment_of(review: FolderReview) -> str:
     """Return Markdown for a pull request: the verdict, mistakes, what was not judged, what to do, then the rest."""
-    old = [mistake for mistake in review.mistakes if not mistake.is_new]
-    folds = (
-        *_folded("Mistakes that were there before", map(_mistake, old)),
-        *_folded("Not judged, and not changed", map(_unjudged, review.unjudged_before)),
-        *_folded("Not covered by the checks", _not_covered(review)),
-    )
-    return markdown([*TITLE, *_lead(review)], [review], (), folds, "`effects.json` has")
-
-
-def _lead(review: FolderReview) -> Iterator[str]:
-    for note in (verdict_of(review), *_notes(review)):
-        yield from (note, "")
-    new = [mistake for mistake in review.mistakes if mistake.is_new]
-    yield from _section("Mistakes that this change introduces", map(_mistake, new))
-    yield from _section("Changed, and not judged", map(_unjudged, review.unjudged))
+    lead = [line for note in (verdict_of(review), *_notes(review)) for line in (note, "")]
+    for title, texts in (
+        ("Mistakes that this change introduces", [_mistake(one) for one in review.mistakes if one.is_new]),
+        ("Changed, and not judged", [_unjudged(one) for one in review.unjudged]),
+    ):
+        lead += (f"**{title}: {len(texts)}**", "", *_entries(texts), "") if texts else ()
+    folded = {
+        "Mistakes that were there before": [_mistake(one) for one in review.mistakes if not one.is_new],
+        "Not judged, and not changed": [_unjudged(one) for one in review.unjudged_before],
+        "Not covered by the checks": _not_covered(review),
+    }
+    folds = [Fold(f"{title}: {len(texts)}", tuple(_entries(texts))) for title, texts in folded.items() if texts]
+    return markdown([*TITLE, *lead], [review], (), folds, "`effects.json` has")
 
 
 def verdict_of(review: FolderReview) -> str:
@@ -100,20 +98,9 @@ def _not_covered(review: FolderReview) -> list[str]:
     return [str(left_out) for left_out in review.checked.left_out if not left_out.harmless]
 
 
-def _section(title: str, texts: Iterable[str]) -> Iterator[str]:
-    lines = [f"- {_line(text)}" for text in texts]
-    if lines:
-        yield from (f"**{title}: {len(lines)}**", "", *_first(lines), "")
-
-
-def _folded(title: str, texts: Iterable[str]) -> Iterator[Fold]:
-    lines = [f"- {_line(text)}" for text in texts]
-    if lines:
-        yield Fold(f"{title}: {len(lines)}", tuple(_first(lines)))
-
-
-def _first(lines: Sequence[str]) -> Sequence[str]:
-    return [*lines[:_MOST], f"- and {len(lines) - _MOST} more, in `effects.json`"] if len(lines) > _MOST else lines
+def _entries(texts: Sequence[str]) -> Sequence[str]:
+    more = [f"- and {len(texts) - _MOST} more, in `effects.json`"] if len(texts) > _MOST else []
+    return [*(f"- {_line(text)}" for text in texts[:_MOST]), *more]
 
 
 def _line(text: str) -> str:

@@ -345,10 +345,9 @@ def _named(change: ObjectChange) -> str:
 
 
 def _list(changes: list[ObjectChange]) -> str:
-    return named([_with_fields(change) for change in changes], _SHOWN)
-
-
-def _with_fields(change: ObjectChange) -> str:
-    paths = ", ".join(f"`{field.path}`" for field in change.fields[:_SHOWN])
-    more = " …" if len(change.fields) > _SHOWN else ""
-    return f"{_named(change)} ({change.change}{': ' if paths else ''}{paths}{more})"
+    texts = []
+    for change in changes:
+        paths = ", ".join(f"`{field.path}`" for field in change.fields[:_SHOWN])
+        more = " …" if len(change.fields) > _SHOWN else ""
+        texts.append(f"{_named(change)} ({change.change}{': ' if paths else ''}{paths}{more})")
+    return named(texts, _SHOWN)
