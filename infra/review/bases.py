@@ -139,13 +139,14 @@ def extract(commit: str, stacks: Path, folder: Path, prefix: str | None = None) 
         files.extractall(folder, filter="data")
 
 
-def git(stacks: Path, *arguments: str) -> "subprocess.CompletedProcess[bytes]":
-    """Run git in a folder's repository; the caller judges the exit code. Raises CannotRunError without either."""
+def git(stacks: Path, *arguments: str, given: bytes = b"") -> "subprocess.CompletedProcess[bytes]":
+    """Run git in a folder's repository, with `given` as its input; the caller judges the exit code. Raises
+    CannotRunError without either."""
     executable = shutil.which("git")
     if executable is None:
         remedy = "install git, or compare with a folder."
         raise CannotRunError("git-missing", "`git` is not installed", "PATH", "It is needed to read refs.", remedy)
-    answer = subprocess.run([executable, "-C", str(stacks), *arguments], capture_output=True, check=False)
+    answer = subprocess.run([executable, "-C", str(stacks), *arguments], input=given, capture_output=True, check=False)
     if answer.returncode == 128 and b"not a git repository" in answer.stderr:
         what = "the stack files are not in a git repository"
         why = "Refs are read from the repository of the stack files."

@@ -31,11 +31,6 @@ _OF_PLUGINS = (
 )
 
 
-def imported_dedicated(given: PropertiesFile, names: Mapping[Pair, str], kafka: str) -> Iterator[Imported | LeftOut]:
-    """Yield a flow for each pair that replicates, and note what belongs to none; `names` has their names."""
-    yield from _Dedicated(given, config_of(given, kafka), kafka).parts(names)
-
-
 def config_of(given: PropertiesFile, kafka: str) -> DedicatedConfig:
     """Return a file as a given version of MirrorMaker reads it."""
     known = {name for role in CONNECTORS for name in definitions(kafka, role)}
@@ -43,12 +38,15 @@ def config_of(given: PropertiesFile, kafka: str) -> DedicatedConfig:
 
 
 @dataclass(frozen=True)
-class _Dedicated:
+class Dedicated:
+    """A file of a dedicated MirrorMaker, as a version of Kafka reads it."""
+
     given: PropertiesFile
     config: DedicatedConfig
     kafka: str
 
     def parts(self, names: Mapping[Pair, str]) -> Iterator[Imported | LeftOut]:
+        """Yield a flow for each pair that replicates, and note what belongs to none; `names` has their names."""
         if not self.config.flows:
             why = "No flow of it is enabled, so it replicates nothing."
             yield self._left(CLUSTERS, "nothing-enabled", why, "set `SOURCE->TARGET.enabled = true`.")

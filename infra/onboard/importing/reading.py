@@ -135,6 +135,10 @@ class Notes:
         remedy = "put it into a Secret, and set the property to `${secret:NAME:KEY}`."
         self(field, "plain-text-credential", why, remedy)
 
+    def unknown(self, field: str) -> None:
+        """Note that a field is left out because the topology has none for it."""
+        self(field, "field-not-known", "The topology has no such key.", "remove it, or keep this object as it is.")
+
     def refused(self, field: str, problem: Problem) -> None:
         """Note that a field is left out because a check of the topology would refuse it."""
         self(field, problem.code, problem.why, problem.remedy)

@@ -11,7 +11,7 @@ from kafka_replication.components.flows.operators import CLUSTER_LABEL, kafka_ve
 from kafka_replication.components.topology.parsing import parse_topology
 from kafka_replication.components.topology.workers import ConnectCluster
 from kafka_replication.infra.onboard.importing.connect_rest import attach_connectors
-from kafka_replication.infra.onboard.importing.dedicated import config_of, imported_dedicated
+from kafka_replication.infra.onboard.importing.dedicated import Dedicated, config_of
 from kafka_replication.infra.onboard.importing.flows import Imported, Names, imported_flow, role_of
 from kafka_replication.infra.onboard.importing.left_out import LeftOut
 from kafka_replication.infra.onboard.importing.mirrors import as_flows, imported_mirror_maker2
@@ -97,10 +97,11 @@ def _replications(found: ReadInput, operator: str | None, names: Names, *, flows
             yield made
     for given in found.dedicated:
         kafka = kafka_version(ConnectCluster(version=None), strimzi(operator or "v1"))
-        wanted = {pair: f"{pair.source}-{pair.target}" for pair in config_of(given, kafka).flows}
+        dedicated = Dedicated(given, config_of(given, kafka), kafka)
+        wanted = {pair: f"{pair.source}-{pair.target}" for pair in dedicated.config.flows}
         taken = {pair: names.free(name, given.namespace) for pair, name in wanted.items()}
         of = {name: wanted[pair] for pair, name in taken.items()}
-        for made in imported_dedicated(given, taken, kafka):
+        for made in dedicated.parts(taken):
             yield made if isinstance(made, LeftOut) else replace(made, wanted=of[made.name])
     connectors = found.of("KafkaConnector")
     connects = {(connect.namespace, connect.name): connect for connect in found.of("KafkaConnect")}

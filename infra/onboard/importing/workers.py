@@ -109,17 +109,12 @@ def connect_of(
     if "target" in spec:
         elsewhere -= {"clusters", "connectCluster"}
     for key in sorted(spec.keys() - elsewhere):
-        why, remedy = _REFUSED.get(key, ("The topology has no such key.", "remove it, or keep this object as it is."))
-        of_spec(key, "field-not-known", why, remedy)
+        if key == "externalConfiguration":
+            volumes = "`connect.template.pod.volumes`, `connect.template.connectContainer.volumeMounts`"
+            of_spec(key, "field-not-known", "Strimzi removed it in `v1`.", f"set {volumes} and `env` instead.")
+        else:
+            of_spec.unknown(key)
     return connect
-
-
-_REFUSED = {
-    "externalConfiguration": (
-        "Strimzi removed it in `v1`.",
-        "set `connect.template.pod.volumes`, `connect.template.connectContainer.volumeMounts` and `env` instead.",
-    ),
-}
 
 
 def own_labels(notes: Notes) -> dict[str, dict[str, str]]:
@@ -182,8 +177,7 @@ def _metrics(spec: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
     if given.get("type") == "strimziMetricsReporter":
         values = given.get("values") or {}
         for key in sorted(values.keys() - {"allowList"}):
-            why, remedy = "The topology has no such key.", "remove it, or keep this object as it is."
-            notes(f"metricsConfig.values.{key}", "field-not-known", why, remedy)
+            notes.unknown(f"metricsConfig.values.{key}")
         allowed = values.get("allowList") or []
         return {"metrics": {"type": given["type"], **({"allowList": allowed} if allowed else {})}}
     if given and None in _reference(given).values():
@@ -224,8 +218,7 @@ def connector_keys(spec: Mapping[str, Any], passed: Mapping[str, str], notes: No
     if spec.get("version"):
         fields["version"] = spec["version"]
     for key in sorted((restart or {}).keys() - {"enabled", "maxRestarts"}):
-        remedy = "remove it, or keep this object as it is."
-        notes(f"autoRestart.{key}", "field-not-known", "The topology has no such key.", remedy)
+        notes.unknown(f"autoRestart.{key}")
     for key in sorted(spec.keys() - {"class", "config", "tasksMax", "state", "pause", "autoRestart", "version"}):
         why = "The topology has no such key."
         remedy = "remove it. If the operator still needs it to carry out a request, let the request finish first."

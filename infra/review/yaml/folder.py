@@ -1,13 +1,12 @@
 """The files of a folder at a commit and in the working tree. It only reads, and follows no symbolic link."""
 
 import os
-import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from kafka_replication.components.contract.problems import CannotRunError
-from kafka_replication.infra.review.bases import git_failure, git_output
+from kafka_replication.infra.review.bases import git, git_failure, git_output
 
 _READ = frozenset({".yaml", ".yml", ".json"})
 #: Files from which other tools generate objects.
@@ -100,15 +99,7 @@ def _inside(home: Path, folder: Path) -> str:
 
 def _blobs(home: Path, blobs: list[str]) -> Iterator[bytes]:
     """Yield the contents of blobs, by one process for all of them."""
-    if not blobs:
-        return
-    answer = subprocess.run(
-        ["git", "-C", str(home), "cat-file", "--batch"],
-        input="".join(f"{blob}\n" for blob in blobs).encode(),
-        capture_output=True,
-        check=False,
-    )
-    at, text = 0, answer.stdout
+    at, text = 0, git(home, "cat-file", "--batch", given="".join(f"{blob}\n" for blob in blobs).encode()).stdout
     for blob in blobs:
         end = text.find(b"\n", at)
         head = text[at:end].split()

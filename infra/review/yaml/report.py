@@ -13,11 +13,11 @@ from kafka_replication.components.contract.wording import named, number
 from kafka_replication.infra.review.comparison import Mistake, Unjudged
 from kafka_replication.infra.review.object_changes import ChangeKind
 from kafka_replication.infra.review.pull_request import TITLE, Fold, markdown, require_own_folder, write_result
-from kafka_replication.infra.review.reports import as_json as comparison_json
 from kafka_replication.infra.review.reports import print_comparisons, print_fact
 from kafka_replication.infra.review.yaml.review import FolderReview
 
 VERSION = 1
+_OBJECT_KEYS = {"deployment": "file", "key": "role"}
 _MOST = 20
 _REMOVED = (
     "The review assumes that the tool that applies the folder also deletes objects that were removed from it, as Argo "
@@ -110,15 +110,14 @@ def _line(text: str) -> str:
 
 def document_of(review: FolderReview) -> dict[str, Any]:
     """Return everything for machines; `version` grows when a key is removed or changes its meaning."""
-    (compared,) = comparison_json([review])["stacks"]
     return {
         "version": VERSION,
-        "folder": compared.pop("stack"),
-        "severity": compared["severity"],
+        "folder": review.stack,
+        "severity": review.severity.value,
         "judged": not review.unjudged,
         "failed": review.has_errors,
-        "against": compared["against"],
-        "effects": [{key: value for key, value in effect.items() if key != "stack"} for effect in compared["effects"]],
+        "against": review.against,
+        "effects": [asdict(effect) for effect in review.effects],
         "mistakes": [
             {**asdict(mistake.problem), "objects": mistake.objects, "new": mistake.is_new}
             for mistake in review.mistakes
@@ -132,8 +131,7 @@ def document_of(review: FolderReview) -> dict[str, Any]:
         "notLookedAt": dict(review.ignored),
         "notRead": list(review.unread),
         "objects": [
-            {**{key: value for key, value in change.items() if key != "deployment"}, "file": change["deployment"]}
-            for change in compared["objects"]
+            {_OBJECT_KEYS.get(name, name): value for name, value in asdict(change).items()} for change in review.objects
         ],
     }
 
