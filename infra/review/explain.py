@@ -122,7 +122,11 @@ def explanation(settings: StackSettings, flow: str, name: str | None = None, *, 
     readers = tuple(_readers(known, version, defaults=defaults or name is not None))
     chosen = readers if name is None else tuple(_only(readers, name))
     if name is not None and not chosen:
-        raise _unknown_property(readers, flow, name)
+        properties = {explained.name for reader in readers for explained in reader.properties}
+        similar = nearest(name, properties) or nearest((split_prefix(name) or ("", name))[1], properties)
+        why = "Its connectors, their clients and its workers do not have it."
+        remedy = f"name `{similar}`." if similar else "list them all with `--all` instead of a name."
+        raise CannotRunError("unknown-property", f"no property `{name}`", f"flow `{flow}`", why, remedy)
     return Explanation(settings.stack, flow, version, chosen)
 
 
@@ -210,14 +214,6 @@ def _only(readers: Iterable[Reader], name: str) -> Iterator[Reader]:
         )
         if chosen:
             yield Reader(reader.connector, reader.client, reader.note, chosen)
-
-
-def _unknown_property(readers: Iterable[Reader], flow: str, name: str) -> CannotRunError:
-    known = {explained.name for reader in readers for explained in reader.properties}
-    similar = nearest(name, known) or nearest((split_prefix(name) or ("", name))[1], known)
-    why = "Its connectors, their clients and its workers do not have it."
-    remedy = f"name `{similar}`." if similar else "list them all with `--all` instead of a name."
-    return CannotRunError("unknown-property", f"no property `{name}`", f"flow `{flow}`", why, remedy)
 
 
 def as_json(explained: Explanation) -> dict[str, Any]:

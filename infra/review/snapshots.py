@@ -4,7 +4,6 @@ import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import yaml
 
@@ -148,13 +147,9 @@ def _files(folder: Path) -> Iterator[tuple[str, Manifest]]:
             what, why = f"the file is not YAML: {error}", "`replicate render` wrote YAML, so somebody changed the file."
             raise CannotRunError("render-unreadable", what, str(path), why, "render again.") from error
         if path.name == "required-secrets.yaml":
-            yield from _required_secrets(data, folder.name)
+            for secret in data:
+                body = manifest("v1", "Secret", secret["name"], secret["namespace"], folder.name, type="Opaque")
+                keys = {key: str(value).removeprefix("configuration key ") for key, value in secret["keys"].items()}
+                yield f"secret {secret['name']}", {**body, "values": keys}
         elif path.name != "kustomization.yaml":
             yield path.stem, data
-
-
-def _required_secrets(data: list[dict[str, Any]], name: str) -> Iterator[tuple[str, Manifest]]:
-    for secret in data:
-        body = manifest("v1", "Secret", secret["name"], secret["namespace"], name, type="Opaque")
-        keys = {key: str(value).removeprefix("configuration key ") for key, value in secret["keys"].items()}
-        yield f"secret {secret['name']}", {**body, "values": keys}

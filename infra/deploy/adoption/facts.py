@@ -81,7 +81,11 @@ def read_facts(settings: StackSettings) -> AdoptionFacts:
         ]
         mirrors = [other for other in others if other["kind"] == "KafkaMirrorMaker2"]
         config_maps = list(config_maps_of(api, [*live.values(), *mirrors]))
-        without = frozenset(_missing_namespaces(api, bodies))
+        created = {body["metadata"]["name"] for body in bodies if body["kind"] == "Namespace"}
+        needed = {body["metadata"].get("namespace", "") for body in bodies} - {"", *created}
+        without = frozenset(
+            name for name in sorted(needed) if api.get(Reference("v1", "Namespace", None, name)) is None
+        )
     return AdoptionFacts(settings.stack, declared, live, known, others, searched, config_maps, without, not_served)
 
 
@@ -113,10 +117,3 @@ def _allowed(api: KubernetesApi, version: str, bodies: Sequence[Manifest]) -> tu
             raise
         return tuple(sorted({body["metadata"].get("namespace", "") for body in bodies} - {""}))
     return ()
-
-
-def _missing_namespaces(api: KubernetesApi, bodies: Sequence[Manifest]) -> Iterator[str]:
-    created = {body["metadata"]["name"] for body in bodies if body["kind"] == "Namespace"}
-    for name in sorted({body["metadata"].get("namespace", "") for body in bodies} - {"", *created}):
-        if api.get(Reference("v1", "Namespace", None, name)) is None:
-            yield name

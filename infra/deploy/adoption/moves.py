@@ -235,7 +235,12 @@ def _moves(facts: AdoptionFacts, live: Manifest) -> Iterator[MirrorMove | Proble
         if chosen and "sourceConnector" in mirror:
             yield _move(facts, live, index, ends, chosen)
         elif beside and not same:
-            yield _other_alias(live, ends, beside[0])
+            flow, theirs = beside[0], "->".join(ends)
+            ours = f"{flow.alias('source')}->{flow.alias('target')}"
+            what = f"flow `{flow.name}` copies {ours}, and the mirror between the same addresses is {theirs}"
+            why = "Offsets are stored with the alias of the source, and remote topics are named after it."
+            remedy = f"call the clusters `{ends[0]}` and `{ends[1]}` in the topology."
+            yield Problem(str(reference(live)), "alias-differs", what, why, remedy)
         else:
             yield "->".join(ends)
 
@@ -251,11 +256,3 @@ def _move(
     new = ((place, facts.live_at(place.resource)) for flow in flows for place in connector_places(flow))
     waiting = tuple(place for place, own in new if own is None or waits_for_offsets(own))
     return MirrorMove(live, index, *ends, flows, places, waiting)
-
-
-def _other_alias(live: Manifest, ends: tuple[str, str], flow: ResolvedFlow) -> Problem:
-    ours = f"{flow.alias('source')}->{flow.alias('target')}"
-    what = f"flow `{flow.name}` copies {ours}, and the mirror between the same addresses is {'->'.join(ends)}"
-    why = "Offsets are stored with the alias of the source, and remote topics are named after it."
-    remedy = f"call the clusters `{ends[0]}` and `{ends[1]}` in the topology."
-    return Problem(str(reference(live)), "alias-differs", what, why, remedy)

@@ -45,7 +45,14 @@ class NoSuchStackError(CannotRunError):
 def engine_failure(said: str, stack: str, *, opened: bool) -> CannotRunError:
     """Return the error that explains what the engine `said` when it failed, before or after the stack was `opened`."""
     if edited := list(dict.fromkeys(_edited_fields(said))):
-        return _field_conflict(edited, stack)
+        return CannotRunError(
+            "field-conflict",
+            f"somebody else changed fields that this deployment would change: {'; '.join(edited)}",
+            f"stack `{stack}`",
+            "Kubernetes records who wrote each field, and a deployment overwrites only its own fields.",
+            f"`replicate diff {stack} --against cluster` shows both values. `replicate up {stack} --refresh` deploys "
+            "the stack's value; to keep the other one, write it into the topology.",
+        )
     what = "; ".join([*_engine_errors(said), *_LOCK_HOLDER.findall(said)]) or "the engine failed"
     if opened:
         why, remedy = "Pulumi's engine stopped; the stack's state records what it had done so far.", "correct the cause"
@@ -81,17 +88,6 @@ def _edited_fields(said: str) -> Iterator[str]:
                 yield f"{found['field'].lstrip('.')} of {place}: {by}"
         elif by and (found := _LISTED.match(line)):
             yield f"{found['field']} of {place}: {by}"
-
-
-def _field_conflict(edited: list[str], stack: str) -> CannotRunError:
-    return CannotRunError(
-        "field-conflict",
-        f"somebody else changed fields that this deployment would change: {'; '.join(edited)}",
-        f"stack `{stack}`",
-        "Kubernetes records who wrote each field, and a deployment overwrites only its own fields.",
-        f"`replicate diff {stack} --against cluster` shows both values. `replicate up {stack} --refresh` deploys the "
-        "stack's value; to keep the other one, write it into the topology.",
-    )
 
 
 def _engine_errors(text: str) -> list[str]:

@@ -1,7 +1,6 @@
 """Turns what Connect's REST API reports about connectors into the objects that would create them."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from kafka_replication.components.flows.naming import MIRRORED
 from kafka_replication.components.properties.definitions import Owner, definitions, nearest, supported_versions
@@ -72,7 +71,10 @@ def _add(found: ReadInput, workers: ReadObject, *, named: bool) -> Iterator[Left
     managed = {read.name for read in found.of("KafkaConnector") if (read.namespace, read.workers) == own}
     mirrors = bool(found.of("KafkaMirrorMaker2"))
     for file, reported in found.rest:
-        connector = read_connector(file, *own, reported.name, _spec(reported), part=f"connector {reported.name}")
+        config = {key: value for key, value in reported.config.items() if key not in ("name", "connector.class")}
+        spec = {"class": reported.config.get("connector.class", ""), "config": config}
+        spec |= {"state": reported.state} if reported.state in ("paused", "stopped") else {}
+        connector = read_connector(file, *own, reported.name, spec, part=f"connector {reported.name}")
         if reported.name in managed or (mirrors and MIRRORED.fullmatch(reported.name)):
             why = "The object from which the operator creates this connector was also read."
             yield connector.left_out("", "stays-as-it-is", why, "none is needed.")
@@ -84,12 +86,6 @@ def _add(found: ReadInput, workers: ReadObject, *, named: bool) -> Iterator[Left
                 yield connector.left_out("", "state-not-said", _NO_STATE, COMPLETE)
             if named and role_of(connector) == "source" and not is_subdomain(reported.name):
                 yield _lost_offsets(connector, reported.name)
-
-
-def _spec(given: RestConnector) -> dict[str, Any]:
-    config = {key: value for key, value in given.config.items() if key not in ("name", "connector.class")}
-    state = {"state": given.state} if given.state in ("paused", "stopped") else {}
-    return {"class": given.config.get("connector.class", ""), "config": config, **state}
 
 
 def _other(connector: ReadProperties, named: bool) -> LeftOut:

@@ -131,15 +131,12 @@ class Dedicated:
             else:
                 custom = setting.key.startswith(f"{pair}.") and key not in self.config.connectors
                 wanted = key in known or key.startswith(_OF_PLUGINS) or custom
-                wanted = wanted and key not in self._read_by_none(role)
+                # Logins need a prefix, and heartbeats have one task.
+                single = ["tasks.max"] if role == "heartbeat" else []
+                wanted = wanted and key not in {ENABLED, "name", "connector.class", *self.config.clients, *single}
             if wanted or key.endswith(".cluster.alias"):
                 properties[key] = setting
         return properties
-
-    def _read_by_none(self, role: ConnectorRole) -> set[str]:
-        """Return properties that the role defines but does not read: logins need a prefix, heartbeats have one task."""
-        single = ["tasks.max"] if role == "heartbeat" else []
-        return {ENABLED, "name", "connector.class", *self.config.clients, *single}
 
     def _of_workers(self, pair: Pair) -> dict[str, DedicatedSetting]:
         known = definitions(self.kafka, Owner.WORKER)

@@ -155,21 +155,21 @@ def _changed_settings(before: DeploymentState, after: DeploymentState) -> Iterat
     successors = {(connector.role, connector.part): connector.name for connector in after.connectors}
 
     def successor(former: DeployedConnector) -> str:
-        return former.name if is_connector(former.name) else successors.get((former.role, former.part), former.name)
+        is_possible = is_subdomain(former.name) or MIRRORED.fullmatch(former.name)
+        return former.name if is_possible else successors.get((former.role, former.part), former.name)
 
     old = {successor(connector): connector for connector in before.connectors}
     new = {connector.name: connector for connector in after.connectors}
     for name in sorted({*old, *new}):
-        sides = old.get(name), new.get(name)
-        yield from _changed(f"{_CONNECTOR}{name}", name, *map(_connector_facts, sides))
+        facts = [
+            None if connector is None else {**connector.submitted, "state": connector.state, "name": connector.name}
+            for connector in (old.get(name), new.get(name))
+        ]
+        yield from _changed(f"{_CONNECTOR}{name}", name, *facts)
     known = {(workers.kind, workers.name): workers for workers in before.workers}
     for workers in after.workers:
         same = known.get((workers.kind, workers.name))
         yield from _changed(f"{workers.kind} {workers.name}", workers.name, _worker_facts(same), _worker_facts(workers))
-
-
-def _connector_facts(connector: DeployedConnector | None) -> dict[str, Any] | None:
-    return None if connector is None else {**connector.submitted, "state": connector.state, "name": connector.name}
 
 
 def _worker_facts(workers: DeployedWorkers | None) -> dict[str, Any] | None:
@@ -196,11 +196,6 @@ def _changed(
         old, new = before.get(key), after.get(key)
         if old != new and str(old) != str(new):
             yield ChangedSetting(obj, key, None if old is None else str(old), None if new is None else str(new))
-
-
-def is_connector(name: str) -> bool:
-    """Return whether the operator can create a connector with this name."""
-    return is_subdomain(name) or MIRRORED.fullmatch(name) is not None
 
 
 def _shown(key: str, text: str | None) -> str | None:

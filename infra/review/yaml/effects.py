@@ -22,7 +22,6 @@ from kafka_replication.infra.review.comparison import Unjudged
 from kafka_replication.infra.review.object_changes import ChangeKind, FieldChange
 from kafka_replication.infra.review.yaml.folder import Files
 from kafka_replication.infra.review.yaml.objects import (
-    FileObject,
     FolderObjects,
     FolderWorkers,
     IdentifiedChange,
@@ -222,21 +221,16 @@ def _reasons(identity: ObjectId, before: FolderObjects, after: FolderObjects) ->
             files = ", ".join(f"`{copy.file}`" for copy in copies)
             why = "hold it with different content, and the folder does not say which one is applied"
             yield f"{files} {why}. If they belong to different clusters, review each cluster's folder separately."
-        for copy in copies:
-            yield from _filled_in_later(copy)
+        for text in (text for copy in copies for text in texts_in(copy.body)):
+            if _TEMPLATE.search(text):
+                yield "It is a template. Review the output of `helm template` or `kustomize build`."
+            elif identity.kind != "ConfigMap" and (variable := _VARIABLE.search(text)):
+                yield f"Another tool fills in `{variable[0]}`, and its value is not in the folder. Review the result."
         if copies and identity not in other.objects and other.unreadable:
             names = ", ".join(f"`{file}`" for file in sorted(other.unreadable))
             yield f"It is not known whether it is {word}: {names} cannot be read on the other side."
         if copies and identity.group_kind != "ConfigMap":
             yield from _not_read(identity, side)
-
-
-def _filled_in_later(copy: FileObject) -> Iterator[str]:
-    for text in texts_in(copy.body):
-        if _TEMPLATE.search(text):
-            yield "It is a template. Review the output of `helm template` or `kustomize build`."
-        elif copy.id.kind != "ConfigMap" and (variable := _VARIABLE.search(text)):
-            yield f"Another tool fills in `{variable[0]}`, and its value is not in the folder. Review the result."
 
 
 def _not_read(identity: ObjectId, side: FolderObjects) -> Iterator[str]:

@@ -75,14 +75,9 @@ def files_now(folder: Path) -> Files:
             contents[name] = os.fsencode(path.readlink())
         elif path.is_file():
             contents[name] = path.read_bytes()
-    return _divided(contents, links, _modules_now(folder))
-
-
-def _modules_now(folder: Path) -> dict[str, bytes]:
-    """Return the submodules of a folder, each with the commit that is staged."""
-    listed = git_output(folder, "ls-files", "--stage", "-z", "--", ".").decode(errors="surrogateescape")
-    entries = (entry.split("\t", 1) for entry in listed.split("\0") if entry.startswith(_SUBMODULE))
-    return {name: head.split()[1].encode() for head, name in entries}
+    staged = git_output(folder, "ls-files", "--stage", "-z", "--", ".").decode(errors="surrogateescape")
+    modules = (entry.split("\t", 1) for entry in staged.split("\0") if entry.startswith(_SUBMODULE))
+    return _divided(contents, links, {name: head.split()[1].encode() for head, name in modules})
 
 
 def _divided(contents: Mapping[str, bytes], links: set[str], modules: Mapping[str, bytes]) -> Files:

@@ -161,14 +161,12 @@ class StackCluster:
 
     def last_change(self, namespace: str) -> SpecChange | None:
         """Return the latest change of the spec of any of our objects in a namespace; None if there is no object."""
-        items = [item for kind in REPLICATING_KINDS for item in self._items(kind, namespace)]
-        return max(map(spec_change, items), default=None)
-
-    def _items(self, kind: str, namespace: str) -> "list[Object]":
-        """Our objects of one kind; none if the cluster does not have the kind."""
         version = strimzi(self._settings.topology.strimzi).api_version
-        with self._asking(f"{kind} of namespace {namespace}"):
-            return self._api.list_if_served(version, kind, label_selector=OURS, namespace=namespace)
+        items: list[Object] = []
+        for kind in REPLICATING_KINDS:
+            with self._asking(f"{kind} of namespace {namespace}"):
+                items += self._api.list_if_served(version, kind, label_selector=OURS, namespace=namespace)
+        return max(map(spec_change, items), default=None)
 
     def evidence(self, namespace: str) -> Evidence | None:
         """The recorded evidence of the stack."""
