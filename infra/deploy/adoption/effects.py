@@ -143,16 +143,15 @@ def _readable(before: Manifest, declared: Manifest) -> Manifest:
     if body["kind"] == "KafkaConnector":
         body["spec"] = {"config": {}, **body["spec"]}
     elif body["kind"] == "KafkaMirrorMaker2":
-        mirrors = [_with_config(mirror) for mirror in body["spec"].get("mirrors") or []]
+        mirrors = [
+            {
+                key: {"config": {}, **field} if key.endswith("Connector") and isinstance(field, Mapping) else field
+                for key, field in mirror.items()
+            }
+            for mirror in body["spec"].get("mirrors") or []
+        ]
         body["spec"] = {**body["spec"], "mirrors": mirrors}
     return body
-
-
-def _with_config(mirror: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        key: {"config": {}, **field} if key.endswith("Connector") and isinstance(field, Mapping) else field
-        for key, field in mirror.items()
-    }
 
 
 def _reads_the_same(value: Any, declared: Any) -> bool:

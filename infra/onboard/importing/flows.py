@@ -143,13 +143,12 @@ def _compare_aliases(configs: Mapping[ConnectorRole, Mapping[str, str]], notes: 
 def _compare_connectors(
     configs: Mapping[ConnectorRole, Mapping[str, str]], notes: Mapping[ConnectorRole, Notes]
 ) -> None:
-    """Note where connectors connect otherwise than the source connector."""
-    # The clusters of a flow's heartbeats are others.
-    logins = {role: config for role, config in configs.items() if role != "heartbeat"}
+    """Note where connectors connect otherwise than the source connector. The clusters of heartbeats are others."""
     for side in SIDES:
-        of_role = {role: _connections(config, side) for role, config in logins.items()}
-        for role, own in of_role.items():
-            note_other_login(own, of_role["source"], side, notes[role])
+        for role in (role for role in configs if role != "heartbeat"):
+            note_other_login(
+                _connections(configs[role], side), _connections(configs["source"], side), side, notes[role]
+            )
 
 
 def _compare_with_workers(

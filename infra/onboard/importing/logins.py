@@ -48,7 +48,11 @@ class Logins:
         """Return `bootstrapServers`, `tls` and `authentication` of a Strimzi resource in the form of a topology."""
         cluster: dict[str, Any] = {"bootstrapServers": self._address(str(given.get("bootstrapServers", "")))}
         if isinstance(given.get("tls"), Mapping):
-            cluster["tls"] = self._tls(given["tls"])
+            cluster["tls"] = {}
+            if (first := self._only(given["tls"], "tls.trustedCertificates", _SAY_TRUST)) is not None:
+                key = "pattern" if "pattern" in first else "key"
+                named = first.get("pattern", first.get("certificate", "ca.crt"))
+                cluster["tls"] = {"trust": {"secret": first.get("secretName", ""), key: named}}
         if isinstance(given.get("authentication"), Mapping):
             login = self._authentication(given["authentication"])
             cluster |= {"authentication": login} if login else {}
@@ -104,13 +108,6 @@ class Logins:
             return text
         key = f"{re.sub('[^A-Za-z0-9]', '', self.alias)}Servers"
         return {"config": self._key(key, f"the bootstrap servers of cluster `{self.alias}`")}
-
-    def _tls(self, tls: Fields) -> dict[str, Any]:
-        first = self._only(tls, "tls.trustedCertificates", _SAY_TRUST)
-        if first is None:
-            return {}
-        key = {"pattern": first["pattern"]} if "pattern" in first else {"key": first.get("certificate", "ca.crt")}
-        return {"trust": {"secret": first.get("secretName", ""), **key}}
 
     def _only(self, given: Fields, where: str, remedy: str) -> Fields | None:
         """Return the first of the certificates at the end of a path, and note if there are more."""
@@ -183,10 +180,14 @@ class Logins:
     def _hidden(self, config: dict[str, str]) -> dict[str, str]:
         """Return the properties of a custom login without credentials in plain text; each must become a placeholder."""
         hidden = {}
+        secret = re.sub("[^a-z0-9-]", "-", self.alias.lower())
+        # The alias is in the key if the Secret's name cannot have it.
+        prefix = "" if secret == self.alias else f"{self.alias}."
         for key, value in config.items():
             unknown = unresolved(value)
             if may_be_secret(key, value) or unknown:
-                placeholder = self._secret_of(key)
+                name = "".join(part.capitalize() for part in re.split("[^A-Za-z0-9]+", key))
+                placeholder = f"${{secret:{secret}-login:{prefix}{name}}}"
                 why = "It holds a credential in plain text, which is not written."
                 if unknown:
                     why = f"Its placeholder {unknown} needs a configuration provider that the rendered workers lack."
@@ -197,12 +198,6 @@ class Logins:
                 value = placeholder
             hidden[key] = value
         return hidden
-
-    def _secret_of(self, key: str) -> str:
-        """Return a placeholder for a property, with the alias in the key if the Secret's name cannot have it."""
-        secret = re.sub("[^a-z0-9-]", "-", self.alias.lower())
-        name = "".join(part.capitalize() for part in re.split("[^A-Za-z0-9]+", key))
-        return f"${{secret:{secret}-login:{name if secret == self.alias else f'{self.alias}.{name}'}}}"
 
     def _certificate(self, left: dict[str, str]) -> dict[str, Any] | None:
         chain, key = left.get("ssl.keystore.certificate.chain", ""), left.get("ssl.keystore.key", "")
