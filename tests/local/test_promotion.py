@@ -17,7 +17,7 @@ from kafka_replication.components.contract.problems import ReplicationError
 from kafka_replication.components.flows.resolved import model_digest
 from kafka_replication.components.render.flow_acls import Acl
 from kafka_replication.infra.deploy.engine import deployment
-from kafka_replication.infra.deploy.engine.stack import open_stack
+from kafka_replication.infra.deploy.engine.deployment import open_stack
 from kafka_replication.infra.deploy.promotion.rule.evidence import StackCluster
 from kafka_replication.infra.kubernetes.access import api_client
 from kafka_replication.infra.local import paths

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from kafka_replication.components.contract.problems import CannotRunError
 from kafka_replication.infra.deploy.engine import command, deployment
-from kafka_replication.infra.deploy.engine.stack import open_stack
+from kafka_replication.infra.deploy.engine.deployment import open_stack
 from kafka_replication.infra.local.artifacts import ensure
 from kafka_replication.infra.stack.settings import read_settings, stack_file
 from tests.repository import STACKS

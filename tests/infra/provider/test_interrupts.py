@@ -17,7 +17,7 @@ from pulumi import automation
 from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc
 from rich.console import Console
 
-from kafka_replication.infra.deploy.engine.stack import pending_creates
+from kafka_replication.infra.deploy.engine.deployment import pending_creates
 from kafka_replication.infra.local.artifacts import ensure
 from kafka_replication.infra.local.provider.operations import Operations
 from kafka_replication.infra.local.provider.servicer import KubernetesProvider

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.infra.deploy.engine.deployment import open_stack
 from kafka_replication.infra.deploy.engine.failures import engine_failure
-from kafka_replication.infra.deploy.engine.stack import open_stack
 from kafka_replication.infra.stack.settings import read_settings
 from tests.repository import STACKS
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_replication.infra.deploy.engine.stack import open_stack
+from kafka_replication.infra.deploy.engine.deployment import open_stack
 from kafka_replication.infra.stack.settings import read_settings
 from tests.repository import STACKS
 

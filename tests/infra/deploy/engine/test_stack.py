@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kafka_replication.infra.deploy.engine.stack import created, pending_creates
+from kafka_replication.infra.deploy.engine.deployment import created, pending_creates
 from kafka_replication.infra.kubernetes.api import Object, Reference
 from tests.infra.provider import undone_change
 from tests.repository import ROOT
