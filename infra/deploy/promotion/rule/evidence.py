@@ -1,7 +1,7 @@
 """Evidence of a stack: which model its validation proved, and the ConfigMap that records it. Pure."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -11,7 +11,7 @@ from kafka_replication.components.contract.problems import CannotRunError, Probl
 from kafka_replication.components.contract.published_verdict import config_map_name, entries, read_verdict
 from kafka_replication.components.flows.expansion import expand
 from kafka_replication.components.flows.operators import REPLICATING_KINDS, strimzi
-from kafka_replication.components.flows.resolved import ResolvedFlow, flow_digest, model_digest
+from kafka_replication.components.flows.resolved import model_digest
 from kafka_replication.components.render.planned_objects import OURS
 from kafka_replication.infra.deploy.promotion.rule.plan import evidence_name, read_plan, wave_before
 from kafka_replication.infra.deploy.promotion.rule.rules import (
@@ -253,25 +253,6 @@ class KnownStack:
     evidence: Evidence | None
 
 
-def known_from_outputs(
-    settings: StackSettings, outputs: Mapping[str, Any], cluster: StackCluster, evidence_namespace: str
-) -> KnownStack:
-    """Return what Pulumi's outputs and the cluster say about a stack; a stack without outputs is not deployed."""
-    deployed = outputs.get("replications", {})
-    flows = tuple(FlowState(name, flow["namespace"], flow["digest"]) for name, flow in deployed.items())
-    state = StackState(settings.stack, outputs.get("modelDigest"), flows)
-    return _known(settings, state, cluster.evidence(evidence_namespace), cluster)
-
-
-def known_as_declared(
-    settings: StackSettings, flows: Iterable[ResolvedFlow], cluster: StackCluster, evidence_namespace: str
-) -> KnownStack:
-    """Return what the cluster says about a stack that is known to match the render of its files."""
-    states = tuple(FlowState(flow.name, flow.namespace, flow_digest(flow)) for flow in flows)
-    state = StackState(settings.stack, model_digest(settings.topology), states)
-    return _known(settings, state, cluster.evidence(evidence_namespace), cluster)
-
-
 def known_from_evidence(settings: StackSettings, cluster: StackCluster, evidence_namespace: str) -> KnownStack:
     """Return what the cluster alone says about a stack, without Pulumi's state."""
     stack, evidence = settings.stack, cluster.evidence(evidence_namespace)
@@ -279,10 +260,12 @@ def known_from_evidence(settings: StackSettings, cluster: StackCluster, evidence
         return KnownStack(StackState(stack, None, recorded=True), None)
     flows = tuple(FlowState(name, flow.namespace, flow.proof.digest) for name, flow in evidence.flows.items())
     state = StackState(stack, evidence.model_digest, flows, recorded=True)
-    return _known(settings, state, evidence, cluster)
+    return known_stack(settings, state, evidence, cluster)
 
 
-def _known(settings: StackSettings, state: StackState, evidence: Evidence | None, cluster: StackCluster) -> KnownStack:
+def known_stack(
+    settings: StackSettings, state: StackState, evidence: Evidence | None, cluster: StackCluster
+) -> KnownStack:
     """Complete the state with what the cluster says about its flows, and with the findings that each accepts."""
     accepted = {
         flow.name: frozenset(entry.finding for entry in flow.settings.validation.accept)

@@ -11,15 +11,14 @@ from rich.table import Table
 
 from kafka_replication.components.contract.problems import CannotRunError, Problem, ReplicationError, raise_errors
 from kafka_replication.components.contract.spark_conf import SparkSettings
-from kafka_replication.components.flows.resolved import model_digest
+from kafka_replication.components.flows.resolved import flow_digest, model_digest
 from kafka_replication.infra.deploy.engine import deployment
 from kafka_replication.infra.deploy.promotion.rule.evidence import (
     Evidence,
     KnownStack,
     StackCluster,
     evidence_of,
-    known_as_declared,
-    known_from_outputs,
+    known_stack,
     unproven,
 )
 from kafka_replication.infra.deploy.promotion.rule.plan import (
@@ -29,7 +28,7 @@ from kafka_replication.infra.deploy.promotion.rule.plan import (
     plan_place,
     stacks_in_environment,
 )
-from kafka_replication.infra.deploy.promotion.rule.rules import PASS, StackState, reasons_against
+from kafka_replication.infra.deploy.promotion.rule.rules import PASS, FlowState, StackState, reasons_against
 from kafka_replication.infra.deploy.promotion.run.jobs_in_cluster import against_applied, await_jobs, exit_code_of
 from kafka_replication.infra.stack.environment import stack_environment
 from kafka_replication.infra.stack.session import OpenStack
@@ -181,10 +180,18 @@ def _promote_applied(run: Promotion, settings: StackSettings, *, followed: bool)
 
 
 def _read(run: Promotion, settings: StackSettings) -> KnownStack:
-    cluster, namespace = StackCluster(settings), run.plan.evidence_namespace
+    """Return what is known about a stack. What GitOps applies is known to match the render of the files; otherwise
+    Pulumi's outputs say what is deployed, and a stack without outputs is not deployed."""
+    cluster = StackCluster(settings)
     if settings.by_gitops:
-        return known_as_declared(settings, OpenStack(settings).flows, cluster, namespace)
-    return known_from_outputs(settings, deployment.outputs_if_deployed(settings), cluster, namespace)
+        digest: str | None = model_digest(settings.topology)
+        flows = [FlowState(flow.name, flow.namespace, flow_digest(flow)) for flow in OpenStack(settings).flows]
+    else:
+        outputs = deployment.outputs_if_deployed(settings)
+        digest, deployed = outputs.get("modelDigest"), outputs.get("replications", {})
+        flows = [FlowState(name, flow["namespace"], flow["digest"]) for name, flow in deployed.items()]
+    state = StackState(settings.stack, digest, tuple(flows))
+    return known_stack(settings, state, cluster.evidence(run.plan.evidence_namespace), cluster)
 
 
 def _preview(run: Promotion, settings: StackSettings) -> tuple[list[str], bool]:

@@ -15,12 +15,12 @@ from kafka_replication.infra.deploy.promotion.rule.evidence import (
     StackCluster,
     evidence_config_map,
     evidence_of,
-    known_from_outputs,
+    known_stack,
     proof_of,
     read_evidence,
     spec_change,
 )
-from kafka_replication.infra.deploy.promotion.rule.rules import CheckResult, FlowProof
+from kafka_replication.infra.deploy.promotion.rule.rules import CheckResult, FlowProof, FlowState, StackState
 from kafka_replication.infra.kubernetes.api import Object, Reference
 from kafka_replication.infra.stack.settings import read_settings
 from tests.infra.deploy.promotion.states import FLOW, MODEL, a_flow_state, a_proof, a_state, at
@@ -227,8 +227,8 @@ class EditedMeanwhile(StackCluster):
 
 def test_a_change_after_the_proof_was_read_still_counts() -> None:
     """Otherwise the proof would also hold for what it has not seen."""
-    outputs = {"modelDigest": MODEL, "replications": {"orders": {"namespace": "mirror-orders", "digest": FLOW}}}
-    known = known_from_outputs(read_settings("prod-us-west-2", STACKS), outputs, EditedMeanwhile(), "evidence")
+    state = StackState("prod-us-west-2", MODEL, (FlowState("orders", "mirror-orders", FLOW),))
+    known = known_stack(read_settings("prod-us-west-2", STACKS), state, None, EditedMeanwhile())
     (flow,) = known.state.flows
     assert (flow.proof, flow.changed_at, flow.changed_by) == (a_proof(), at("11:30"), "kubectl-edit")
 
