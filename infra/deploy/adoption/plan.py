@@ -137,18 +137,33 @@ def _not_possible(facts: AdoptionFacts) -> Iterator[Problem]:
 def _copied_elsewhere(facts: AdoptionFacts, mirrors: Collection[Reference]) -> Iterator[AdoptionRefusal]:
     """Yield refusals of flows that would be created although something else copies between the same clusters."""
     running = {ends: body for body in facts.others if reference(body) not in mirrors for ends in _ends(body)}
-    groups = {group: body for body in facts.others if (group := _group(body)) is not None}
+    groups = {
+        (
+            str(worker_cluster(body["spec"]).get("bootstrapServers")),
+            group_names(body["kind"], body["spec"])["groupId"],
+        ): body
+        for body in facts.others
+        if body["kind"] in WORKER_KINDS
+    }
     for name, deployment in facts.declared.deployments.items():
         objects = facts.declared.objects(name)
         if any(identity(body) in facts.live for body in objects.values() if body["kind"] in WORKER_KINDS):
             continue
         state = deployment_state(name, objects, facts.declared.flows(name))
         ends = {pair for connector in state.connectors if (pair := _addresses(connector.config)) is not None}
-        for other in sorted({reference(running[end]) for end in ends & running.keys()}, key=str):
-            yield _beside(facts.stack, deployment.flows[0].name, other)
+        for beside in sorted({reference(running[end]) for end in ends & running.keys()}, key=str):
+            yield _beside(facts.stack, deployment.flows[0].name, beside)
         for workers in state.workers:
-            if (workers.target_address, workers.group) in groups:
-                yield _same_group(groups[workers.target_address, workers.group], workers.group)
+            if (other := groups.get((workers.target_address, workers.group))) is not None:
+                what = (
+                    f"its workers are the worker group `{workers.group}`, and the stack would create other workers in "
+                    "that group"
+                )
+                why = "The workers of both would run each other's connectors, which they cannot configure."
+                remedy = (
+                    "give the stack's resource the name and namespace of this one, or set another `connect.groupId`."
+                )
+                yield AdoptionRefusal(Problem(str(reference(other)), "worker-group-taken", what, why, remedy))
 
 
 def _beside(stack: str, flow: str, other: Reference) -> AdoptionRefusal:
@@ -165,26 +180,6 @@ def _beside(stack: str, flow: str, other: Reference) -> AdoptionRefusal:
         f"{agreement}` instead.",
     )
     return AdoptionRefusal(problem, agreement)
-
-
-def _same_group(other: Manifest, group: str) -> AdoptionRefusal:
-    return AdoptionRefusal(
-        Problem(
-            str(reference(other)),
-            "worker-group-taken",
-            f"its workers are the worker group `{group}`, and the stack would create other workers in that group",
-            "The workers of both would run each other's connectors, which they cannot configure.",
-            "give the stack's resource the name and namespace of this one, or set another `connect.groupId`.",
-        )
-    )
-
-
-def _group(body: Manifest) -> tuple[str, str] | None:
-    """Return the address of the cluster and the name of the worker group of a KafkaConnect or KafkaMirrorMaker2."""
-    if body["kind"] not in WORKER_KINDS:
-        return None
-    spec = body["spec"]
-    return str(worker_cluster(spec).get("bootstrapServers")), group_names(body["kind"], spec)["groupId"]
 
 
 def _ends(body: Manifest) -> Iterator[tuple[str, str]]:
@@ -409,22 +404,16 @@ def planned(facts: AdoptionFacts, agreed: Collection[str], mirrors: Sequence[str
     objects = tuple(_planned(body, live, facts) for _, _, body, live in facts.objects())
     unfinished = [move for move in moves.mirrors if move.waiting]
     effects = effects_of(facts, {flow.name for move in unfinished for flow in move.flows})
-    effects += tuple(effect for move in unfinished for effect in _effects_of(facts, move))
+    for move in unfinished:
+        names = {flow.name for flow in move.flows}
+        deployments = facts.declared.deployments.values()
+        chosen = [deployment for deployment in deployments if names & {flow.name for flow in deployment.flows}]
+        effects += effects_of_move(move.live, move.index, chosen, facts.config_map_data)
     replaced = [entry.object for entry in objects if entry.fate is Fate.REPLACED]
     refusals = (*refusals_of_moves(facts, moves), *refusals_of(facts, effects, replaced, moves.resources))
     open_refusals = tuple(refusal for refusal in refusals if refusal.agreement not in agreed)
     unused = tuple(sorted(set(agreed) - {refusal.agreement for refusal in refusals}))
     return AdoptionPlan(facts.stack, objects, effects, open_refusals, unused, facts.searched, moves)
-
-
-def _effects_of(facts: AdoptionFacts, move: MirrorMove) -> tuple[Effect, ...]:
-    names = {flow.name for flow in move.flows}
-    chosen = [
-        deployment
-        for deployment in facts.declared.deployments.values()
-        if names & {flow.name for flow in deployment.flows}
-    ]
-    return effects_of_move(move.live, move.index, chosen, facts.config_map_data)
 
 
 def _planned(declared: Manifest, live: Manifest | None, facts: AdoptionFacts) -> PlannedTakeOver:

@@ -21,6 +21,7 @@ from kafka_replication.infra.deploy.promotion.rule.rules import (
     FlowState,
     StackState,
     reasons_against,
+    time_text,
 )
 from kafka_replication.infra.stack.environment import stack_environment
 from kafka_replication.infra.stack.settings import StackSettings, read_settings
@@ -68,13 +69,13 @@ def evidence_config_map(evidence: Evidence, namespace: str) -> dict[str, Any]:
         "stack": evidence.stack,
         "modelDigest": evidence.model_digest,
         "verdict": evidence.verdict,
-        "deployedAt": _text(evidence.deployed_at),
-        "validatedAt": _text(evidence.validated_at),
+        "deployedAt": time_text(evidence.deployed_at),
+        "validatedAt": time_text(evidence.validated_at),
         "who": evidence.who,
         "flows.json": json.dumps({name: _document(flow) for name, flow in evidence.flows.items()}, indent=2),
     }
     if evidence.proven_since is not None:
-        data["provenSince"] = _text(evidence.proven_since)
+        data["provenSince"] = time_text(evidence.proven_since)
     if evidence.allow_unproven is not None:
         data["allowUnproven"] = evidence.allow_unproven
     metadata = {
@@ -105,7 +106,7 @@ def _document(flow: FlowEvidence) -> dict[str, Any]:
         "namespace": flow.namespace,
         "digest": flow.proof.digest,
         "verdict": flow.proof.verdict,
-        "validatedAt": _text(flow.proof.at),
+        "validatedAt": time_text(flow.proof.at),
         "checks": {name: asdict(check) for name, check in flow.proof.checks.items()},
     }
 
@@ -127,10 +128,6 @@ def time_of(text: str) -> datetime:
     if at.tzinfo is None:
         raise ValueError(f"{text} has no time zone")
     return at
-
-
-def _text(at: datetime) -> str:
-    return at.isoformat(timespec="seconds")
 
 
 Record = TypeVar("Record")

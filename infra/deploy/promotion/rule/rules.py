@@ -108,9 +108,9 @@ def reasons_against(
     since, soak = state.proven_since, timedelta(minutes=soak_minutes)
     if not problems and now is not None and since is not None and since + soak > now:
         ends = f"its soak time of {soak_minutes:g} min ends in {_duration(since + soak - now)}"
-        what = f"`{state.stack}` has been proven since {_time(since)}; {ends}"
+        what = f"`{state.stack}` has been proven since {time_text(since)}; {ends}"
         why = "Slow faults, such as lost checkpoints or a growing lag, show only after a while."
-        remedy = f"run it again at {_time(since + soak)} or later."
+        remedy = f"run it again at {time_text(since + soak)} or later."
         problems.append(Problem(f"stack {state.stack}", "predecessor-soaking", what, why, remedy))
     return tuple(sorted(problems))
 
@@ -169,19 +169,20 @@ def _missing_proof(stack: str, flow: FlowState, now: datetime | None) -> Problem
         what = f"`{name}` passed because its topology accepted {accepted}, which it no longer accepts"
         why = "Without the acceptance, the verdict would have been an error."
         return Problem(where, "predecessor-accepted-otherwise", what, why, validate)
-    validated = f"`{name}` was validated at {_time(proof.at)}"
+    validated = f"`{name}` was validated at {time_text(proof.at)}"
     if now is not None and proof.at > now + CLOCKS_APART:
-        what = f"{validated}, but it is only {_time(now)}"
+        what = f"{validated}, but it is only {time_text(now)}"
         why = "One of the two clocks is wrong, so a change made after the validation could seem to come before it."
         remedy = f"correct the clock of the machine that validated it, or of this one, and run {validate}"
         return Problem(where, "predecessor-of-the-future", what, why, remedy)
     if proof.at <= changed:
-        what = f"{validated} and changed at {_time(changed)} by {flow.changed_by or 'an unknown manager'}"
+        what = f"{validated} and changed at {time_text(changed)} by {flow.changed_by or 'an unknown manager'}"
         return Problem(where, "predecessor-stale", what, "The proof is older than what runs now.", validate)
     return None
 
 
-def _time(at: datetime) -> str:
+def time_text(at: datetime) -> str:
+    """Return a time as it is recorded and shown."""
     return at.isoformat(timespec="seconds")
 
 
