@@ -51,11 +51,11 @@ Object = Mapping[str, Any]
 def silent_connectors(objects: Iterable[Object]) -> Iterator[str]:
     """Yield a sentence for each failed connector or task, and for each connector without a task. A refused login leaves
     a source connector without a task, so a login refused in the same flow is the likely reason."""
-    reported = [
-        (_flow(live), connector.get("name", live["metadata"]["name"]), connector)
-        for live in objects
-        for connector in reported_connectors(live)
-    ]
+    reported: list[tuple[str, str, Object]] = []
+    for live in objects:
+        metadata = live["metadata"]
+        flow = (metadata.get("labels") or {}).get(PART_OF, metadata["name"])
+        reported += ((flow, status.get("name", metadata["name"]), status) for status in reported_connectors(live))
     refused = {
         flow: f"{name}: {failure.reason}"
         for flow, name, connector in reported
@@ -76,11 +76,6 @@ def silent_connectors(objects: Iterable[Object]) -> Iterator[str]:
                 "or a cluster refuses its login. Remedy: the log of its Connect workers names the reason; correct the "
                 "topology or the credential, and deploy it with `replicate up`"
             )
-
-
-def _flow(live: Object) -> str:
-    metadata = live["metadata"]
-    return str((metadata.get("labels") or {}).get(PART_OF, metadata["name"]))
 
 
 def _is_refused_login(failure: Failure) -> bool:

@@ -11,7 +11,7 @@ import signal
 import socket
 import subprocess
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -60,7 +60,7 @@ class EngineCommand(automation.PulumiCommand):
         try:
             return self._run(args, cwd, additional_env, on_output, on_error)
         except automation.CommandError as error:
-            if not _have_ended(lock_holders(str(error))):
+            if not _have_ended(str(error)):
                 raise
             self._run(["cancel", "--yes", *args[args.index("--stack") :][:2]], cwd, additional_env, on_output, on_error)
             return self._run(args, cwd, additional_env, on_output, on_error)
@@ -134,16 +134,13 @@ class LockHolder:
             return False
 
 
-def lock_holders(said: str) -> tuple[LockHolder, ...]:
-    """Return who holds the stack, from the error of an engine that found it locked."""
-    return tuple(
+def _have_ended(said: str) -> bool:
+    """Wait until whoever holds the stack has ended, by the error of an engine that found it locked. An engine whose
+    program was killed notices, saves the state and ends."""
+    holders = [
         LockHolder(user, machine, int(pid), datetime.fromisoformat(since).timestamp())
         for user, machine, pid, since in _HOLDER.findall(said)
-    )
-
-
-def _have_ended(holders: Sequence[LockHolder]) -> bool:
-    """Wait until none of them runs. An engine whose program was killed notices, saves the state and ends."""
+    ]
 
     def expect_ended() -> None:
         if any(holder.runs for holder in holders):

@@ -49,7 +49,11 @@ def attach_connectors(found: ReadInput) -> Iterator[LeftOut]:
     if len(found.workers) == 1:
         yield from _file_of_workers(found.workers[0])
         yield from _other_connection(found.workers[0], found.rest)
-        connect = _workers_of(found.workers[0])
+        given = found.workers[0]
+        group, address = given.properties["group.id"], given.properties.get("bootstrap.servers", "")
+        passed = {key: value for key, value in given.properties.items() if _is_passed(key)}
+        name = group if is_label(group) else "connect"
+        connect = read_workers(given.file, given.namespace, name, address, passed, keeps_group=True)
     else:
         file = found.rest[0][0]
         why = (
@@ -78,23 +82,23 @@ def _add(found: ReadInput, workers: ReadObject, *, named: bool) -> Iterator[Left
         if reported.name in managed or (mirrors and MIRRORED.fullmatch(reported.name)):
             why = "The object from which the operator creates this connector was also read."
             yield connector.left_out("", "stays-as-it-is", why, "none is needed.")
+        elif role_of(connector) is None and named:
+            why = (
+                f"Its class is `{connector.spec['class']}`, which is not one of MirrorMaker's. Once the operator "
+                "manages these workers' connectors, it deletes those without a KafkaConnector."
+            )
+            remedy = "write a KafkaConnector for it before you deploy."
+            yield connector.left_out("", "connector-without-object", why, remedy)
         elif role_of(connector) is None:
-            yield _other(connector, named)
+            why = f"Its class is `{connector.spec['class']}`, which is not one of MirrorMaker's."
+            remedy = "leave it as it is; it keeps running on its workers."
+            yield connector.left_out("", "other-connector", why, remedy)
         else:
             found.objects.append(connector)
             if reported.state is None:
                 yield connector.left_out("", "state-not-said", _NO_STATE, COMPLETE)
             if named and role_of(connector) == "source" and not is_subdomain(reported.name):
                 yield _lost_offsets(connector, reported.name)
-
-
-def _other(connector: ReadProperties, named: bool) -> LeftOut:
-    why = f"Its class is `{connector.spec['class']}`, which is not one of MirrorMaker's."
-    if not named:
-        return connector.left_out("", "other-connector", why, "leave it as it is; it keeps running on its workers.")
-    why += " Once the operator manages these workers' connectors, it deletes those without a KafkaConnector."
-    remedy = "write a KafkaConnector for it before you deploy."
-    return connector.left_out("", "connector-without-object", why, remedy)
 
 
 def _lost_offsets(connector: ReadProperties, name: str) -> LeftOut:
@@ -109,15 +113,6 @@ def _lost_offsets(connector: ReadProperties, name: str) -> LeftOut:
     if MIRRORED.fullmatch(name):
         remedy = "import the KafkaMirrorMaker2 that it belongs to, which keeps the name."
     return connector.left_out("", "offsets-not-carried", why, remedy)
-
-
-def _workers_of(given: PropertiesFile) -> ReadProperties:
-    properties = given.properties
-    group = properties["group.id"]
-    passed = {key: value for key, value in properties.items() if _is_passed(key)}
-    name = group if is_label(group) else "connect"
-    address = properties.get("bootstrap.servers", "")
-    return read_workers(given.file, given.namespace, name, address, passed, keeps_group=True)
 
 
 def _is_passed(key: str) -> bool:

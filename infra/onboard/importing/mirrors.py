@@ -104,7 +104,10 @@ def imported_mirror_maker2(name: str, read: ReadObject, kafka: str) -> Imported 
         why = f"Its mirrors differ in {differing}, which all sources of a replication share."
         return read.left_out("spec.mirrors", "mirrors-differ", why, "make them equal, or divide the resource in two.")
     _note_unused(notes, made.clusters)
-    made.replication |= {"kind": "mirrorMaker2"} | _ends(alias, flows) | shared[0]
+    sources = {of: {key: flow[key] for key in flow if key in _OF_EACH_SOURCE} for of, flow in flows.items()}
+    first = next(iter(sources))
+    ends = {"sources": sources} if len(sources) > 1 else {"source": first, **sources[first]}
+    made.replication |= {"kind": "mirrorMaker2", "target": alias} | ends | shared[0]
     made.replication["namespace"] = {"name": read.namespace, "create": False}
     of_object = replace(notes, path="")
     made.replication["connect"] = connect_of(of_object, target, config, name, kafka, _at(notes, target).path)
@@ -133,14 +136,6 @@ def _note_unused(notes: Notes, used: Mapping[str, Part]) -> None:
                 why = f"Only the {roles[0]} connector reads it, and this mirror has none."
                 remedy = f"remove it, or add `{roles[0]}Connector: {{}}`."
                 notes(f"mirrors.{index}.{name}", "without-effect", why, remedy)
-
-
-def _ends(target: str, flows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    sources = {alias: {key: flow[key] for key in flow if key in _OF_EACH_SOURCE} for alias, flow in flows.items()}
-    if len(sources) > 1:
-        return {"target": target, "sources": sources}
-    ((source, keys),) = sources.items()
-    return {"source": source, "target": target} | keys
 
 
 def _at(notes: Notes, cluster: Part, index: int | None = None) -> Notes:

@@ -142,7 +142,13 @@ class Settings:
         topics, excluded = source.pop("topics", ".*"), source.pop("topics.exclude", None)
         self.flow["topics"] = _entries(topics)
         self.flow["topicsExclude"] = _added(excluded, default_topics_exclude(self.kafka))
-        self._exclusions(excluded)
+        # A list replaces Kafka's own exclusions, and a flow always keeps them.
+        entries = [] if excluded is None else _entries(excluded)
+        defaults = () if excluded is None else default_topics_exclude(self.kafka)
+        if lacking := ", ".join(f"`{pattern}`" for pattern in defaults if not is_covered(pattern, entries)):
+            why = f"It replaces Kafka's own exclusions, and lacks {lacking}. A flow always excludes these, too."
+            remedy = "none is needed, unless you want topics with such names replicated."
+            self.notes["source"]("config.topics.exclude", "exclusions-kept", why, remedy)
         checkpoint = self.configs.get("checkpoint")
         if checkpoint is None:
             return
@@ -160,16 +166,6 @@ class Settings:
         self.flow["groupsExclude"] = _added(excluded, DEFAULT_GROUPS_EXCLUDE)
         if excluded is not None and not all(is_covered(own, _entries(excluded)) for own in DEFAULT_GROUPS_EXCLUDE):
             self.flow |= {"defaultGroupsExclude": False, "groupsExclude": _entries(excluded)}
-
-    def _exclusions(self, excluded: str | None) -> None:
-        """Report which of Kafka's own exclusions a list lacks: a list replaces them, and a flow always keeps them."""
-        entries = [] if excluded is None else _entries(excluded)
-        own = () if excluded is None else default_topics_exclude(self.kafka)
-        if lacking := [pattern for pattern in own if not is_covered(pattern, entries)]:
-            names = ", ".join(f"`{pattern}`" for pattern in lacking)
-            why = f"It replaces Kafka's own exclusions, and lacks {names}. A flow always excludes these, too."
-            remedy = "none is needed, unless you want topics with such names replicated."
-            self.notes["source"]("config.topics.exclude", "exclusions-kept", why, remedy)
 
     def _agreement(self) -> None:
         writes = self.configs.get("checkpoint", {}).get(EMIT_CHECKPOINTS, "true").strip().lower() != "false"
