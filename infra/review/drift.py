@@ -364,11 +364,12 @@ def running_otherwise(stack: str, flow: str, live: Manifest, flows: Mapping[str,
         what = f"the annotation {PAUSE} stops the operator: no change takes effect, and the status is not updated"
         remedy = f"`{kubectl('annotate', live)} {PAUSE}-`."
         yield drift_at(Impact.DATA, "reconciliation-paused", flow, live, what, remedy, owner)
-    findings = [
-        drift
-        for name, wanted, status in wanted_connectors(live)
-        for drift in _of_connector(flow, live, name, wanted, status, _restart(stack, flow, name, flows))
-    ]
+    findings: list[Drift] = []
+    for name, wanted, status in wanted_connectors(live):
+        alias, arrow, _ = name.partition("->")
+        of_flow = flows[alias] if arrow and alias in flows else flow
+        restart = f"replicate restart {stack} {of_flow} --connector '{name}'"
+        findings += _of_connector(flow, live, name, wanted, status, restart)
     yield from findings
     if not paused:
         yield from _not_ready(flow, live, explained=bool(findings))
@@ -404,11 +405,6 @@ def _of_connector(
             f"refused login. Then restart it: `{restart}`."
         )
         yield drift_at(Impact.DATA, "connector-without-task", flow, live, what, remedy)
-
-
-def _restart(stack: str, flow: str, name: str, flows: Mapping[str, str]) -> str:
-    alias, arrow, _ = name.partition("->")
-    return f"replicate restart {stack} {flows[alias] if arrow and alias in flows else flow} --connector '{name}'"
 
 
 def _not_ready(flow: str, live: Manifest, *, explained: bool) -> Iterator[Drift]:

@@ -106,7 +106,7 @@ def imported_mirror_maker2(name: str, read: ReadObject, kafka: str) -> Imported 
     _note_unused(notes, made.clusters)
     sources = {of: {key: flow[key] for key in flow if key in _OF_EACH_SOURCE} for of, flow in flows.items()}
     first = next(iter(sources))
-    ends = {"sources": sources} if len(sources) > 1 else {"source": first, **sources[first]}
+    ends: dict[str, Any] = {"sources": sources} if len(sources) > 1 else {"source": first, **sources[first]}
     made.replication |= {"kind": "mirrorMaker2", "target": alias} | ends | shared[0]
     made.replication["namespace"] = {"name": read.namespace, "create": False}
     of_object = replace(notes, path="")

@@ -75,17 +75,14 @@ def _end_of_job(job: Reference, status: Mapping[str, Any]) -> JobEnd:
 def _end_of_application(job: Reference, status: Mapping[str, Any]) -> JobEnd:
     """The start is that of the last try. Source: Spark operator, api/v1beta2, SparkApplicationStatus."""
     application: Mapping[str, Any] = status.get("applicationState") or {}
-    state, said = application.get("state") or "NEW", _first_error(application.get("errorMessage") or "")
+    state = application.get("state") or "NEW"
+    # If the submission failed, the message is all that spark-submit printed.
+    lines = [line.strip() for line in (application.get("errorMessage") or "").splitlines() if line.strip()]
+    said = next((line for line in lines if line.startswith("Exception in thread")), lines[0] if lines else "")
     if state not in ("COMPLETED", "FAILED"):
         raise NotYetError(f"{job.name} is {state}: {said}".rstrip(": "))
     failure = f"{state}: {said}".rstrip(": ") if state == "FAILED" else ""
     return JobEnd(job, _time(status.get("lastSubmissionAttemptTime")), failure)
-
-
-def _first_error(said: str) -> str:
-    """Return one line of a message, which is all that spark-submit printed if the submission failed."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
-    return next((line for line in lines if line.startswith("Exception in thread")), lines[0] if lines else "")
 
 
 def _time(written: str | None) -> datetime | None:
@@ -285,10 +282,15 @@ def differences(compared: Comparison) -> Iterator[Problem]:
     drift = [change for change in compared.drift if change.code not in _NO_DIFFERENCE]
     explained = {change.where for change in drift}
     undeleted = {change.flow for change in drift if change.code == CODE}
+    # A Secret that has every key is as rendered.
     changes = [
-        rendered
+        change
         for change in compared.objects
-        if change.deployment not in undeleted and (rendered := _of_render(change)) is not None
+        if change.deployment not in undeleted
+        and (
+            (change.kind, change.change) != ("Secret", ChangeKind.CHANGED)
+            or any(field.path.startswith(_KEYS_OF_SECRET) for field in change.fields)
+        )
     ]
     unexplained = [change for change in changes if _named(change) not in explained]
     missing = [change for change in unexplained if change.change is ChangeKind.ADDED]
@@ -331,13 +333,6 @@ def differences(compared: Comparison) -> Iterator[Problem]:
         else:
             why = "A validation would prove something that no revision declares."
             yield Problem(place, "applied-and-edited", f"{edit.code}: {edit.what}{by}", why, edit.remedy)
-
-
-def _of_render(change: ObjectChange) -> ObjectChange | None:
-    """Return the change, unless it concerns a Secret that has every key."""
-    if change.kind != "Secret" or change.change is not ChangeKind.CHANGED:
-        return change
-    return change if any(field.path.startswith(_KEYS_OF_SECRET) for field in change.fields) else None
 
 
 def _named(change: ObjectChange) -> str:
