@@ -120,7 +120,7 @@ class MoveRun:
         with OpenStack(self.settings) as stack, cluster_of(stack, OFFSETS_PERMISSION) as api:
             for move in moves:
                 readers = {flow.name: OffsetsReader(FlowAccess(stack, stack.flow(flow.name))) for flow in move.flows}
-                self.say(f"waiting for the connectors of {_names(move)}, which do not start yet")
+                self.say(f"waiting for the connectors of {move.flow_names}, which do not start yet")
                 carry_out(api, [], self.seconds, _unsaid, dict.fromkeys(move.waiting, "stopped"))
                 self._wait_stored(api, move, readers)
                 self._require_no_step_back(move, readers)
@@ -134,7 +134,7 @@ class MoveRun:
     def _stop(self, api: KubernetesApi, move: MirrorMove) -> None:
         live = read_live(api, move.places)
         running = [place for place in move.places if wanted_state(live[place.resource], place) != "stopped"]
-        request = StateRequest(self.plan.stack, _names(move), "stopped", f"{self.by}, to move it", self.now)
+        request = StateRequest(self.plan.stack, move.flow_names, "stopped", f"{self.by}, to move it", self.now)
         changes = planned(request, running, live)
         self.say(f"stopping {', '.join(place.name for place in move.places)}")
         carry_out(api, changes, self.seconds, _unsaid, dict.fromkeys(move.places, "stopped"))
@@ -261,7 +261,3 @@ def _holding_back(moves: list[MirrorMove]) -> Change:
 
 def _unsaid(_: str) -> None:
     """Print nothing: a message every second would be too much in the engine's output."""
-
-
-def _names(move: MirrorMove) -> str:
-    return ", ".join(flow.name for flow in move.flows)

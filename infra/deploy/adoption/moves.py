@@ -121,6 +121,10 @@ class MirrorMove:
         return f"{self.source}->{self.target} of {self.resource}"
 
     @property
+    def flow_names(self) -> str:
+        return ", ".join(flow.name for flow in self.flows)
+
+    @property
     def connector(self) -> str:
         """Name of the mirror's source connector."""
         return self.places[0].name

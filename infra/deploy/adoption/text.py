@@ -60,7 +60,7 @@ def print_plan(plan: AdoptionPlan, console: Console) -> None:
 def print_move_results(results: Sequence[MoveResult], console: Console) -> None:
     """Print how many offsets were copied, and the topics without copied offsets."""
     for result in results:
-        names = ", ".join(flow.name for flow in result.move.flows)
+        names = result.move.flow_names
         line = f"{result.move.title}: {number(result.offsets, 'offset')} copied to {names}, and read back from Connect"
         console.print(f"[green]✓[/] {escape(line)}", soft_wrap=True)
         if result.left_out:
@@ -82,13 +82,12 @@ def print_remains(plan: AdoptionPlan, console: Console) -> None:
 
 
 def _move_lines(move: MirrorMove) -> Iterator[str]:
-    names = ", ".join(flow.name for flow in move.flows)
     if not move.waiting:
-        yield f"{move.title} was already moved to {names}"
+        yield f"{move.title} was already moved to {move.flow_names}"
         return
     yield (
-        f"{move.title} becomes {names}: {', '.join(place.name for place in move.places)} stop, the offsets of "
-        f"{move.connector} are copied to {', '.join(place.name for place in move.waiting if place.role == 'source')}"
+        f"{move.title} becomes {move.flow_names}: {', '.join(place.name for place in move.places)} stop, the offsets "
+        f"of {move.connector} are copied to {', '.join(place.name for place in move.waiting if place.role == 'source')}"
     )
     yield (
         "Offsets of checkpoint and heartbeat connectors are not copied: their tasks do not use the offsets that "

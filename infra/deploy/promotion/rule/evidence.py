@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kafka_replication.components.contract.problems import CannotRunError, Problem
@@ -28,6 +29,7 @@ from kafka_replication.infra.stack.settings import StackSettings, read_settings
 
 if TYPE_CHECKING:
     from kafka_replication.infra.kubernetes.api import Object
+    from kafka_replication.infra.kubernetes.managed_fields import FieldOwner
 
 #: Worst first: a failed check outweighs one that could not run.
 _VERDICTS = ("fail", "error", PASS)
@@ -133,14 +135,6 @@ def time_of(text: str) -> datetime:
 Record = TypeVar("Record")
 
 
-@dataclass(frozen=True, order=True)
-class SpecChange:
-    """When the spec of an object last changed, and which field manager changed it."""
-
-    at: datetime
-    by: str
-
-
 class StackCluster:
     """The Kubernetes cluster of one stack. Raises CannotRunError if it does not answer or refuses."""
 
@@ -156,14 +150,14 @@ class StackCluster:
         again = f"delete it, then `replicate validate {self._settings.stack} --publish`."
         return self._read(config_map_name(flow), namespace, proof_of, again)
 
-    def last_change(self, namespace: str) -> SpecChange | None:
-        """Return the latest change of the spec of any of our objects in a namespace; None if there is no object."""
+    def last_change(self, namespace: str) -> "FieldOwner | None":
+        """Return who last changed the spec of any of our objects in a namespace; None if there is no object."""
         version = strimzi(self._settings.topology.strimzi).api_version
         items: list[Object] = []
         for kind in REPLICATING_KINDS:
             with self._asking(f"{kind} of namespace {namespace}"):
                 items += self._api.list_if_served(version, kind, label_selector=OURS, namespace=namespace)
-        return max(map(spec_change, items), default=None)
+        return max(map(spec_writer, items), key=attrgetter("since"), default=None)
 
     def evidence(self, namespace: str) -> Evidence | None:
         """The recorded evidence of the stack."""
@@ -232,14 +226,12 @@ def proof_of(data: Mapping[str, str]) -> FlowProof:
     )
 
 
-def spec_change(item: "Object") -> SpecChange:
+def spec_writer(item: "Object") -> "FieldOwner":
     """Return who last wrote the spec, and when. Status, labels and annotations do not change what is replicated."""
-    from kafka_replication.infra.kubernetes.managed_fields import newest_writer
+    from kafka_replication.infra.kubernetes.managed_fields import FieldOwner, newest_writer
 
     writer = newest_writer(item, "spec")
-    if writer is None or not writer.since:
-        return SpecChange(datetime.fromisoformat(item["metadata"]["creationTimestamp"]), "")
-    return SpecChange(datetime.fromisoformat(writer.since), writer.manager)
+    return writer if writer is not None and writer.since else FieldOwner("", item["metadata"]["creationTimestamp"])
 
 
 @dataclass(frozen=True)
@@ -274,7 +266,7 @@ def known_stack(
     flows = []
     for flow in sorted(state.flows, key=lambda flow: flow.name):
         if change := changes[flow.namespace]:
-            flow = replace(flow, changed_at=change.at, changed_by=change.by)
+            flow = replace(flow, changed_at=datetime.fromisoformat(change.since), changed_by=change.manager)
         flows.append(replace(flow, proof=proofs[flow.name], accepts=accepted.get(flow.name, frozenset())))
     same = evidence is not None and evidence.model_digest == state.model_digest and evidence.verdict == PASS
     since = evidence.proven_since if evidence is not None and same else None

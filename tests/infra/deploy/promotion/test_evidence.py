@@ -11,17 +11,17 @@ from kafka_replication.components.contract.report import CheckOutcome, fail
 from kafka_replication.infra.deploy.promotion.rule.evidence import (
     Evidence,
     FlowEvidence,
-    SpecChange,
     StackCluster,
     evidence_config_map,
     evidence_of,
     known_stack,
     proof_of,
     read_evidence,
-    spec_change,
+    spec_writer,
 )
 from kafka_replication.infra.deploy.promotion.rule.rules import CheckResult, FlowProof, FlowState, StackState
 from kafka_replication.infra.kubernetes.api import Object, Reference
+from kafka_replication.infra.kubernetes.managed_fields import FieldOwner
 from kafka_replication.infra.stack.settings import read_settings
 from tests.infra.deploy.promotion.states import FLOW, MODEL, a_flow_state, a_proof, a_state, at
 from tests.repository import STACKS
@@ -182,30 +182,30 @@ def an_entry(time: str, fields: str = "f:spec", manager: str = "pulumi-kubernete
 @pytest.mark.parametrize(
     ("entries", "expected"),
     [
-        pytest.param([], SpecChange(at("10:00"), ""), id="no writer recorded: its creation"),
-        pytest.param([an_entry("11:00")], SpecChange(at("11:00"), "pulumi-kubernetes"), id="Pulumi"),
+        pytest.param([], FieldOwner("", "2026-03-04T10:00:00Z"), id="no writer recorded: its creation"),
+        pytest.param([an_entry("11:00")], FieldOwner("pulumi-kubernetes", "2026-03-04T11:00:00Z"), id="Pulumi"),
         pytest.param(
             [an_entry("11:00"), an_entry("11:30", manager="kubectl-edit")],
-            SpecChange(at("11:30"), "kubectl-edit"),
+            FieldOwner("kubectl-edit", "2026-03-04T11:30:00Z"),
             id="a manual edit",
         ),
         pytest.param(
             [an_entry("11:00"), an_entry("11:30", "f:status", subresource="status")],
-            SpecChange(at("11:00"), "pulumi-kubernetes"),
+            FieldOwner("pulumi-kubernetes", "2026-03-04T11:00:00Z"),
             id="a new status is no change",
         ),
         pytest.param(
             [an_entry("11:00"), an_entry("11:30", "f:metadata", manager="kubectl-annotate")],
-            SpecChange(at("11:00"), "pulumi-kubernetes"),
+            FieldOwner("pulumi-kubernetes", "2026-03-04T11:00:00Z"),
             id="an annotation is no change",
         ),
     ],
 )
 def test_only_a_change_of_the_spec_counts_as_a_change_of_an_object(
-    entries: list[dict[str, Any]], expected: SpecChange
+    entries: list[dict[str, Any]], expected: FieldOwner
 ) -> None:
     metadata = {"creationTimestamp": "2026-03-04T10:00:00Z", "managedFields": entries}
-    assert spec_change({"metadata": metadata}) == expected
+    assert spec_writer({"metadata": metadata}) == expected
 
 
 class EditedMeanwhile(StackCluster):
@@ -218,8 +218,12 @@ class EditedMeanwhile(StackCluster):
         self.edited = True
         return a_proof()
 
-    def last_change(self, namespace: str) -> SpecChange | None:  # noqa: ARG002
-        return SpecChange(at("11:30"), "kubectl-edit") if self.edited else SpecChange(at("11:00"), "")
+    def last_change(self, namespace: str) -> FieldOwner | None:  # noqa: ARG002
+        return (
+            FieldOwner("kubectl-edit", "2026-03-04T11:30:00Z")
+            if self.edited
+            else FieldOwner("", "2026-03-04T11:00:00Z")
+        )
 
     def evidence(self, namespace: str) -> Evidence | None:  # noqa: ARG002
         return None

@@ -53,7 +53,7 @@ def test_promote_waits_for_and_validates_what_is_applied_but_never_deploys(world
     change = world.stacks["one"].change
     assert change is not None
     digest = model_digest(read_settings("one", world.folder).topology)
-    assert (first.verdict, first.model_digest, first.deployed_at) == ("pass", digest, change.at)
+    assert (first.verdict, first.model_digest, first.deployed_at.isoformat()) == ("pass", digest, change.since)
 
 
 def test_a_published_verdict_on_the_applied_model_is_enough(world: World) -> None:

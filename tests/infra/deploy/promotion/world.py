@@ -14,10 +14,11 @@ from kafka_replication.components.contract.problems import Problem
 from kafka_replication.components.flows.resolved import flow_digests, model_digest
 from kafka_replication.infra.deploy.engine import deployment
 from kafka_replication.infra.deploy.promotion.rule import evidence
-from kafka_replication.infra.deploy.promotion.rule.evidence import Evidence, SpecChange
+from kafka_replication.infra.deploy.promotion.rule.evidence import Evidence
 from kafka_replication.infra.deploy.promotion.rule.plan import required_plan
 from kafka_replication.infra.deploy.promotion.rule.rules import CheckResult, FlowProof
 from kafka_replication.infra.deploy.promotion.run import promotion as run
+from kafka_replication.infra.kubernetes.managed_fields import FieldOwner
 from kafka_replication.infra.stack.settings import StackSettings, read_settings
 from kafka_replication.infra.validate.run import ValidationRun
 from tests.builders import a_topology
@@ -35,7 +36,7 @@ class Stack:
     changed: bool = True
     validation: FlowProof | None = None
     evidence: Evidence | None = None
-    change: SpecChange | None = None
+    change: FieldOwner | None = None
     lacking: tuple[Problem, ...] = ()
 
 
@@ -86,7 +87,7 @@ class World:
 
     def edit_by_hand(self, stack: str) -> None:
         self.now += timedelta(minutes=1)
-        self.stacks[stack].change = SpecChange(self.now, "kubectl-edit")
+        self.stacks[stack].change = FieldOwner("kubectl-edit", self.now.isoformat())
 
     def publish(self, stack: str, verdict: str = "pass") -> None:
         """A validation a minute later."""
@@ -116,7 +117,7 @@ class World:
     def _deploy(self, settings: StackSettings, by: str) -> None:
         stack = self.stacks[settings.stack]
         if stack.changed or self._other_model(settings):
-            stack.change = SpecChange(self.now, by)
+            stack.change = FieldOwner(by, self.now.isoformat())
         digests = flow_digests(settings.topology)
         flows = {name: {"namespace": f"mirror-{name}", "digest": digest} for name, digest in digests.items()}
         stack.outputs = {"modelDigest": model_digest(settings.topology), "replications": flows, "validation": {}}
@@ -163,7 +164,7 @@ class Cluster:
     def validation(self, _flow: str, _namespace: str) -> FlowProof | None:
         return self._stack.validation
 
-    def last_change(self, _namespace: str) -> SpecChange | None:
+    def last_change(self, _namespace: str) -> FieldOwner | None:
         return self._stack.change
 
     def evidence(self, _namespace: str) -> Evidence | None:
