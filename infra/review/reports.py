@@ -178,23 +178,22 @@ def as_json(comparisons: Sequence[Comparison]) -> dict[str, Any]:
     return {
         "version": VERSION,
         "severity": gravest(comparison.severity for comparison in comparisons).value,
-        "stacks": [_stack(comparison) for comparison in comparisons],
-    }
-
-
-def _stack(comparison: Comparison) -> dict[str, Any]:
-    return {
-        "stack": comparison.stack,
-        "against": comparison.against,
-        "severity": comparison.severity.value,
-        "notAsked": comparison.not_asked,
-        "effects": [{**asdict(effect), "stack": comparison.stack} for effect in comparison.effects],
-        "required": list(comparison.required),
-        "grants": list(comparison.grants),
-        "unneededGrants": list(comparison.unneeded_grants),
-        "drift": [asdict(drift) for drift in comparison.drift],
-        "objects": [
-            {"role" if name == "key" else name: value for name, value in asdict(change).items()}
-            for change in comparison.objects
+        "stacks": [
+            {
+                "stack": comparison.stack,
+                "against": comparison.against,
+                "severity": comparison.severity.value,
+                "notAsked": comparison.not_asked,
+                "effects": [{**asdict(effect), "stack": comparison.stack} for effect in comparison.effects],
+                "required": list(comparison.required),
+                "grants": list(comparison.grants),
+                "unneededGrants": list(comparison.unneeded_grants),
+                "drift": [asdict(drift) for drift in comparison.drift],
+                "objects": [
+                    {"role" if name == "key" else name: value for name, value in asdict(change).items()}
+                    for change in comparison.objects
+                ],
+            }
+            for comparison in comparisons
         ],
     }

@@ -12,7 +12,7 @@ from kafka_replication.components.changes.effect import gravest, listed
 from kafka_replication.components.contract.wording import named, number
 from kafka_replication.infra.deploy.adoption.carry_out import MoveResult
 from kafka_replication.infra.deploy.adoption.moves import MirrorMove
-from kafka_replication.infra.deploy.adoption.plan import AdoptionPlan, Fate, PlannedTakeOver
+from kafka_replication.infra.deploy.adoption.plan import AdoptionPlan, Fate
 from kafka_replication.infra.onboard.importing.deployment_changes import heartbeat_warning, without_heartbeats
 from kafka_replication.infra.review.reports import SEVERITY_COLORS, field_text, print_fact
 
@@ -151,7 +151,19 @@ def document_of(plan: AdoptionPlan, changes: Mapping[str, int] | None = None) ->
             }
             for move in plan.moves.mirrors
         ],
-        "objects": [_object(planned) for planned in plan.objects],
+        "objects": [
+            {
+                "apiVersion": planned.object.api_version,
+                "kind": planned.object.kind,
+                "namespace": planned.object.namespace,
+                "name": planned.object.name,
+                "fate": planned.fate.value,
+                "known": planned.known,
+                "fields": [asdict(field) for field in planned.fields],
+                "owners": [{**asdict(owner), "parts": list(parts)} for owner, parts in planned.owners.items()],
+            }
+            for planned in plan.objects
+        ],
         "effects": [asdict(effect) for effect in plan.effects],
         "refusals": [
             {**{name: getattr(refusal.problem, name) for name in _OF_PROBLEM}, "agreement": refusal.agreement}
@@ -159,18 +171,4 @@ def document_of(plan: AdoptionPlan, changes: Mapping[str, int] | None = None) ->
         ],
         "unusedAgreements": list(plan.unused),
         "searchedNamespaces": list(plan.searched),
-    }
-
-
-def _object(planned: PlannedTakeOver) -> dict[str, Any]:
-    target = planned.object
-    return {
-        "apiVersion": target.api_version,
-        "kind": target.kind,
-        "namespace": target.namespace,
-        "name": target.name,
-        "fate": planned.fate.value,
-        "known": planned.known,
-        "fields": [asdict(field) for field in planned.fields],
-        "owners": [{**asdict(owner), "parts": list(parts)} for owner, parts in planned.owners.items()],
     }

@@ -183,7 +183,10 @@ def checked_objects(side: FolderObjects, unclear: Collection[ObjectId]) -> Check
         topologies, left_out = imported_topologies(judged, None, _NO_REGION)
     except CannotRunError as error:
         return CheckedObjects(left_out=tuple(sorted(set(side.found.left_out))), failed=str(error))
-    mistakes = [*_refused(side), *_each_once(topologies)]
+    # Resources that the operator refuses as a whole, so that their change never reaches Connect.
+    refused = (ends_of_mirrors(read) for read in side.read("KafkaMirrorMaker2").values())
+    mistakes = [_noted(ends, "Connect never gets this resource") for ends in refused if isinstance(ends, LeftOut)]
+    mistakes += _each_once(topologies)
     # A topology cannot express connectors that disagree, so its checks do not see them.
     for note in (note for note in left_out if note.mistake):
         mistakes.append(_noted(note, f"{note.obj} disagrees with its source connector"))
@@ -192,12 +195,6 @@ def checked_objects(side: FolderObjects, unclear: Collection[ObjectId]) -> Check
     mistakes += [mistake for mistake in whole if mistake.problem not in known]
     not_checked = tuple(sorted({note for note in left_out if not note.mistake}))
     return CheckedObjects(tuple(sorted(mistakes, key=lambda mistake: mistake.problem)), not_checked, apart, because)
-
-
-def _refused(side: FolderObjects) -> Iterator[Mistake]:
-    """Yield the resources that the operator refuses as a whole, so that their change never reaches Connect."""
-    all_ends = map(ends_of_mirrors, side.read("KafkaMirrorMaker2").values())
-    return (_noted(ends, "Connect never gets this resource") for ends in all_ends if isinstance(ends, LeftOut))
 
 
 def _noted(note: LeftOut, what: str) -> Mistake:

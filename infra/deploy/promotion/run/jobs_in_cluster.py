@@ -282,16 +282,8 @@ def differences(compared: Comparison) -> Iterator[Problem]:
     drift = [change for change in compared.drift if change.code not in _NO_DIFFERENCE]
     explained = {change.where for change in drift}
     undeleted = {change.flow for change in drift if change.code == CODE}
-    # A Secret that has every key is as rendered.
-    changes = [
-        change
-        for change in compared.objects
-        if change.deployment not in undeleted
-        and (
-            (change.kind, change.change) != ("Secret", ChangeKind.CHANGED)
-            or any(field.path.startswith(_KEYS_OF_SECRET) for field in change.fields)
-        )
-    ]
+    remaining = (change for change in compared.objects if change.deployment not in undeleted)
+    changes = [change for change in remaining if not _has_every_key(change)]
     unexplained = [change for change in changes if _named(change) not in explained]
     missing = [change for change in unexplained if change.change is ChangeKind.ADDED]
     again = f"wait until it is applied, and run `replicate promote --to {compared.stack}` again."
@@ -333,6 +325,12 @@ def differences(compared: Comparison) -> Iterator[Problem]:
         else:
             why = "A validation would prove something that no revision declares."
             yield Problem(place, "applied-and-edited", f"{edit.code}: {edit.what}{by}", why, edit.remedy)
+
+
+def _has_every_key(change: ObjectChange) -> bool:
+    """Return whether it concerns a Secret that has every key, whatever else differs."""
+    is_changed = change.kind == "Secret" and change.change is ChangeKind.CHANGED
+    return is_changed and not any(field.path.startswith(_KEYS_OF_SECRET) for field in change.fields)
 
 
 def _named(change: ObjectChange) -> str:
