@@ -242,16 +242,6 @@ class KnownStack:
     evidence: Evidence | None
 
 
-def known_from_evidence(settings: StackSettings, cluster: StackCluster, evidence_namespace: str) -> KnownStack:
-    """Return what the cluster alone says about a stack, without Pulumi's state."""
-    stack, evidence = settings.stack, cluster.evidence(evidence_namespace)
-    if evidence is None:
-        return KnownStack(StackState(stack, None, recorded=True), None)
-    flows = tuple(FlowState(name, flow.namespace, flow.proof.digest) for name, flow in evidence.flows.items())
-    state = StackState(stack, evidence.model_digest, flows, recorded=True)
-    return known_stack(settings, state, evidence, cluster)
-
-
 def known_stack(
     settings: StackSettings, state: StackState, evidence: Evidence | None, cluster: StackCluster
 ) -> KnownStack:
@@ -305,6 +295,10 @@ def unproven(settings: StackSettings) -> tuple[Problem, ...]:
     before = wave_before(plan, settings.stack)
     for stack in before.stacks:
         theirs = read_settings(stack, settings.stacks)
-        state = known_from_evidence(theirs, StackCluster(theirs), plan.evidence_namespace).state
+        cluster, state = StackCluster(theirs), StackState(stack, None, recorded=True)
+        if (evidence := cluster.evidence(plan.evidence_namespace)) is not None:
+            flows = tuple(FlowState(name, flow.namespace, flow.proof.digest) for name, flow in evidence.flows.items())
+            state = replace(state, model_digest=evidence.model_digest, flows=flows)
+            state = known_stack(theirs, state, evidence, cluster).state
         problems += reasons_against(state, model_digest(settings.topology), before.soak_minutes, datetime.now(UTC))
     return tuple(problems)
