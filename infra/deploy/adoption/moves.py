@@ -20,10 +20,10 @@ from kafka_replication.components.render.kafka_connectors import waits_for_offse
 from kafka_replication.components.render.planned_objects import Manifest
 from kafka_replication.infra.deploy.adoption.facts import AdoptionFacts
 from kafka_replication.infra.kubernetes.api import Reference, reference
-from kafka_replication.infra.onboard.importing.effective import group_names
 from kafka_replication.infra.onboard.importing.mirrors import effective_configs, ends_of_mirrors
 from kafka_replication.infra.onboard.importing.reading import ReadObject
 from kafka_replication.infra.onboard.importing.values import Placeholders
+from kafka_replication.infra.onboard.importing.workers import group_names
 from kafka_replication.infra.operate.connectors.changes import ConnectorPlace, connector_places
 from kafka_replication.infra.operate.offsets.plan import OffsetChange, Stored
 from kafka_replication.infra.review.object_changes import identity

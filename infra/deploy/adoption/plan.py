@@ -19,7 +19,7 @@ from kafka_replication.infra.deploy.adoption.moves import MirrorMove, MirrorMove
 from kafka_replication.infra.kubernetes.api import Reference, reference
 from kafka_replication.infra.kubernetes.managed_fields import PULUMI, FieldOwner, owned_parts, owners, replacing_fields
 from kafka_replication.infra.onboard.importing.deployment_changes import effects_of_move
-from kafka_replication.infra.onboard.importing.effective import group_names
+from kafka_replication.infra.onboard.importing.workers import group_names
 from kafka_replication.infra.operate.connectors.changes import OFFSETS, connector_in, connector_places, wanted_state
 from kafka_replication.infra.review.drift import kubectl
 from kafka_replication.infra.review.object_changes import FieldChange, field_changes, identity

@@ -10,7 +10,6 @@ from kafka_replication.components.changes.deployment_state import (
     DeployedWorkers,
     DeploymentState,
     deployment_state,
-    worker_cluster,
 )
 from kafka_replication.components.kafka.plugins import BYTE_ARRAY_CONVERTER, CONVERTER_KEYS, full_class_name
 from kafka_replication.components.kafka.replication_policy import SIDES
@@ -26,7 +25,7 @@ from kafka_replication.infra.onboard.importing.mirrors import effective_configs,
 from kafka_replication.infra.onboard.importing.reading import ReadObject
 from kafka_replication.infra.onboard.importing.settings import OLD_NAMES
 from kafka_replication.infra.onboard.importing.values import Placeholders
-from kafka_replication.infra.onboard.importing.workers import CONVERTERS, GROUP_FIELDS, group_name, state_of
+from kafka_replication.infra.onboard.importing.workers import CONVERTERS, group_names, state_of
 
 #: Lists whose order does not matter, and one whose order does.
 _SELECTIONS = frozenset({"topics", "topics.exclude", "groups", "groups.exclude"})
@@ -117,11 +116,6 @@ def _is_written_out(key: str, value: Any) -> bool:
 
 def _is_custom(login: Any) -> bool:
     return isinstance(login, Mapping) and login.get("type") == "custom"
-
-
-def group_names(kind: str, spec: Manifest) -> dict[str, str]:
-    at = worker_cluster(spec)
-    return {field: group_name(kind, field, at, at.get("config") or {}) for field in GROUP_FIELDS}
 
 
 def _plain(value: Any) -> Any:

@@ -101,7 +101,7 @@ def flow_of(
     if others["source"].get("consumer.client.rack") == ours:
         del others["source"]["consumer.client.rack"]
     keys = flow_keys(others, connect.config, CONVERTERS[connect.kind], kafka, notes)
-    fields = connect_of(of_connect, connect.spec, connect.config, name, kafka)
+    fields = connect_of(of_connect, connect.config, name, kafka)
     if isinstance(connect, ReadProperties) and not connect.keeps_group:
         del fields["groupId"], fields["storageTopics"]
     made.replication |= {

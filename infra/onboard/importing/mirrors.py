@@ -110,7 +110,7 @@ def imported_mirror_maker2(name: str, read: ReadObject, kafka: str) -> Imported 
     made.replication |= {"kind": "mirrorMaker2", "target": alias} | ends | shared[0]
     made.replication["namespace"] = {"name": read.namespace, "create": False}
     of_object = replace(notes, path="")
-    made.replication["connect"] = connect_of(of_object, target, config, name, kafka, _at(notes, target).path)
+    made.replication["connect"] = connect_of(of_object, config, name, kafka, _at(notes, target).path)
     return made
 
 

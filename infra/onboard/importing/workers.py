@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from kafka_replication.components.changes.deployment_state import worker_cluster
 from kafka_replication.components.checks.properties import refused_properties
 from kafka_replication.components.checks.worker_template import credentials_in
 from kafka_replication.components.contract.problems import CannotRunError
@@ -13,7 +14,7 @@ from kafka_replication.components.kafka.plugins import JSON_CONVERTER, SIMPLE_HE
 from kafka_replication.components.properties.definitions import Owner
 from kafka_replication.components.render.connections import FILE_PROVIDER, WORKER_FILE
 from kafka_replication.components.render.kafka_connect import BYTE_CONVERTERS, EXACTLY_ONCE_SUPPORT
-from kafka_replication.components.render.planned_objects import MANAGED_BY, PART_OF
+from kafka_replication.components.render.planned_objects import MANAGED_BY, PART_OF, Manifest
 from kafka_replication.components.topology.workers import Template
 from kafka_replication.infra.onboard.importing.reading import Notes
 from kafka_replication.infra.onboard.importing.values import may_be_secret, unresolved
@@ -61,24 +62,26 @@ _OTHERS = re.compile(
 )
 
 
-def group_name(kind: str, field: str, spec: Mapping[str, Any], config: Mapping[str, Any]) -> str:
-    """Return the worker group or a storage topic by its field of `v1`; the operator's default if it is not named."""
-    name, role = GROUP_FIELDS[field]
-    unnamed = _UNNAMED[kind] + (f"-{role}" if role else "")
-    return str(spec.get(field) or config.get(name) or unnamed)
+def group_names(kind: str, spec: Manifest) -> dict[str, str]:
+    """Return the worker group and its topics by their fields of `v1`; the operator's defaults if they are not named."""
+    at = worker_cluster(spec)
+    given = at.get("config") or {}
+    return {
+        field: str(at.get(field) or given.get(name) or _UNNAMED[kind] + (f"-{role}" if role else ""))
+        for field, (name, role) in GROUP_FIELDS.items()
+    }
 
 
 def connect_of(
-    notes: Notes, at: Mapping[str, Any], config: Mapping[str, Any], replication: str, kafka: str, path: str = "spec"
+    notes: Notes, config: Mapping[str, Any], replication: str, kafka: str, path: str = "spec"
 ) -> dict[str, Any]:
-    """Return `connect`; `at` is the part of the spec that names the group, at `path`, and `config` that of workers."""
+    """Return `connect`; `config` is that of workers, in the part of the spec at `path`."""
     read, spec = notes.read, notes.read.spec
     of_spec = notes.below("spec")
     connect: dict[str, Any] = {"name": read.name} if read.name != replication else {}
-    connect["groupId"] = group_name(read.kind, "groupId", at, config)
-    connect["storageTopics"] = {
-        role: group_name(read.kind, field, at, config) for field, (_, role) in GROUP_FIELDS.items() if role
-    }
+    names = group_names(read.kind, spec)
+    connect["groupId"] = names["groupId"]
+    connect["storageTopics"] = {role: names[field] for field, (_, role) in GROUP_FIELDS.items() if role}
     connect |= own_labels(notes)
     connect |= {key: copy.deepcopy(spec[key]) for key in _AS_WRITTEN if spec.get(key) is not None}
     for key in ("build", "plugins"):

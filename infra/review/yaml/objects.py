@@ -22,12 +22,13 @@ from kafka_replication.components.flows.operators import REPLICATING_KINDS, STRI
 from kafka_replication.components.kafka.connectors import ROLE_OF_CLASS
 from kafka_replication.components.render.planned_objects import Manifest
 from kafka_replication.infra.onboard.importing.documents import documents_of
-from kafka_replication.infra.onboard.importing.effective import effective_state, group_names, objects_of
+from kafka_replication.infra.onboard.importing.effective import effective_state, objects_of
 from kafka_replication.infra.onboard.importing.flows import Imported, role_of
 from kafka_replication.infra.onboard.importing.left_out import LeftOut
 from kafka_replication.infra.onboard.importing.reading import ReadInput, ReadObject, objects_in
 from kafka_replication.infra.onboard.importing.topologies import kafka_of
 from kafka_replication.infra.onboard.importing.values import ConfigMaps, Placeholders, config_map_data, may_be_secret
+from kafka_replication.infra.onboard.importing.workers import group_names
 from kafka_replication.infra.review.object_changes import ChangeKind, FieldChange, ObjectChange, field_changes
 
 #: Kinds whose objects are in the folder's own namespace if they name none.
