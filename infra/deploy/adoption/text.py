@@ -16,17 +16,11 @@ from kafka_replication.infra.deploy.adoption.plan import AdoptionPlan, Fate
 from kafka_replication.infra.onboard.importing.deployment_changes import heartbeat_warning, without_heartbeats
 from kafka_replication.infra.review.reports import SEVERITY_COLORS, field_text, print_fact
 
-_SYMBOLS = {
-    Fate.CREATED: "[green]+[/]",
-    Fate.EQUAL: "=",
-    Fate.CHANGED: "[yellow]~[/]",
-    Fate.REPLACED: "[magenta]±[/]",
-}
-_WORDS = {
-    Fate.CREATED: "does not exist, and is created",
-    Fate.EQUAL: "exists as declared",
-    Fate.CHANGED: "exists, and would change",
-    Fate.REPLACED: "exists, and would be replaced",
+_SYMBOLS_AND_WORDS = {
+    Fate.CREATED: ("[green]+[/]", "does not exist, and is created"),
+    Fate.EQUAL: ("=", "exists as declared"),
+    Fate.CHANGED: ("[yellow]~[/]", "exists, and would change"),
+    Fate.REPLACED: ("[magenta]±[/]", "exists, and would be replaced"),
 }
 _SHOWN = 5
 
@@ -39,8 +33,8 @@ def print_plan(plan: AdoptionPlan, console: Console) -> None:
     print_fact(console, f"[bold]{escape(plan.stack)}[/]: {head}")
     for planned in plan.objects:
         also = ", Pulumi knows it" if planned.known else ""
-        text = f"{_SYMBOLS[planned.fate]} {escape(str(planned.object))}: {_WORDS[planned.fate]}{also}"
-        print_fact(console, text, 2)
+        symbol, words = _SYMBOLS_AND_WORDS[planned.fate]
+        print_fact(console, f"{symbol} {escape(str(planned.object))}: {words}{also}", 2)
         for field in planned.fields:
             print_fact(console, f"[dim]{escape(field_text(field))}[/]", 6)
         for owner, parts in () if planned.known else planned.owners.items():

@@ -105,14 +105,6 @@ def template_note(text: str) -> tuple[str, str] | None:
     return placeholder and (f"The file is a template: nothing replaces the `{placeholder[0]}` in it.", _FILL_IN)
 
 
-class EscapeError(ValueError):
-    """A file that Java refuses because of an escape in an entry. `line` is where the entry begins, counted from 1."""
-
-    def __init__(self, line: int) -> None:
-        self.line = line
-        super().__init__(f"line {line}: \\u without four hexadecimal digits")
-
-
 def properties_of(file: str, content: bytes, left_out: list[LeftOut]) -> dict[str, str] | None:
     """Return a file's properties; None if Java refuses it. Add the reason, and each duplicate key, to `left_out`."""
     properties: dict[str, str] = {}
@@ -126,21 +118,21 @@ def properties_of(file: str, content: bytes, left_out: list[LeftOut]) -> dict[st
             if template and not _MAY_HAVE_PLACEHOLDERS.search(key):
                 left_out.append(LeftOut(file, "", f"line {number}", "invalid-properties", *template))
                 return None
-    except EscapeError as error:
+    except ValueError as error:
         why = "A `\\u` in it has no four hexadecimal digits after it, so Java refuses the whole file."
         remedy = "correct it; a backslash itself is written as `\\\\`."
-        left_out.append(LeftOut(file, "", f"line {error.line}", "invalid-properties", why, remedy))
+        left_out.append(LeftOut(file, "", str(error), "invalid-properties", why, remedy))
         return None
     return properties
 
 
 def java_properties(text: str) -> Iterator[tuple[int, str, str]]:
     """Yield line, key and value of each entry of Java properties; of two entries with one key, the later counts. Raises
-    EscapeError for a `\\u` without four hexadecimal digits.
+    ValueError, with the line of the entry, for a `\\u` without four hexadecimal digits.
     """
     for number, line in _logical_lines(text):
         if "u" in _ESCAPE.findall(line):
-            raise EscapeError(number)
+            raise ValueError(f"line {number}")
         entry = _KEY.match(line)
         if entry is not None:
             yield number, _unescaped(entry[1]), _unescaped(entry[2])

@@ -17,8 +17,6 @@ _HARMLESS = frozenset(
         *("without-effect", "dropped-by-operator", *WITHOUT_EFFECT),
     }
 )
-#: Codes of mistakes: what runs does not work, whether it is taken over or not.
-_MISTAKES = frozenset({"connectors-disagree"})
 
 
 @dataclass(frozen=True, order=True)
@@ -39,8 +37,8 @@ class LeftOut:
 
     @property
     def mistake(self) -> bool:
-        """Return whether replication does not work as it is."""
-        return self.code in _MISTAKES
+        """Return whether replication does not work as it is, whether it is taken over or not."""
+        return self.code == "connectors-disagree"
 
     @property
     def where(self) -> str:
