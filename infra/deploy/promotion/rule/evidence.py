@@ -234,17 +234,9 @@ def spec_writer(item: "Object") -> "FieldOwner":
     return writer if writer is not None and writer.since else FieldOwner("", item["metadata"]["creationTimestamp"])
 
 
-@dataclass(frozen=True)
-class KnownStack:
-    """What is known about a stack: its state for the rule, and the recorded evidence."""
-
-    state: StackState
-    evidence: Evidence | None
-
-
-def known_stack(
+def known_state(
     settings: StackSettings, state: StackState, evidence: Evidence | None, cluster: StackCluster
-) -> KnownStack:
+) -> StackState:
     """Complete the state with what the cluster says about its flows, and with the findings that each accepts."""
     accepted = {
         flow.name: frozenset(entry.finding for entry in flow.settings.validation.accept)
@@ -260,7 +252,7 @@ def known_stack(
         flows.append(replace(flow, proof=proofs[flow.name], accepts=accepted.get(flow.name, frozenset())))
     same = evidence is not None and evidence.model_digest == state.model_digest and evidence.verdict == PASS
     since = evidence.proven_since if evidence is not None and same else None
-    return KnownStack(replace(state, flows=tuple(flows), recorded_since=since), evidence)
+    return replace(state, flows=tuple(flows), recorded_since=since)
 
 
 def evidence_of(state: StackState, who: str, deployed_at: datetime, allow_unproven: str | None) -> Evidence:
@@ -299,6 +291,6 @@ def unproven(settings: StackSettings) -> tuple[Problem, ...]:
         if (evidence := cluster.evidence(plan.evidence_namespace)) is not None:
             flows = tuple(FlowState(name, flow.namespace, flow.proof.digest) for name, flow in evidence.flows.items())
             state = replace(state, model_digest=evidence.model_digest, flows=flows)
-            state = known_stack(theirs, state, evidence, cluster).state
+            state = known_state(theirs, state, evidence, cluster)
         problems += reasons_against(state, model_digest(settings.topology), before.soak_minutes, datetime.now(UTC))
     return tuple(problems)

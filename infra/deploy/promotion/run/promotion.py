@@ -15,10 +15,9 @@ from kafka_replication.components.flows.resolved import flow_digest, model_diges
 from kafka_replication.infra.deploy.engine import deployment
 from kafka_replication.infra.deploy.promotion.rule.evidence import (
     Evidence,
-    KnownStack,
     StackCluster,
     evidence_of,
-    known_stack,
+    known_state,
     unproven,
 )
 from kafka_replication.infra.deploy.promotion.rule.plan import (
@@ -142,18 +141,18 @@ def _promote(run: Promotion, settings: StackSettings, *, followed: bool) -> int:
     run.say(f"{stack}: reading what is deployed and proven")
     if settings.by_gitops:
         return _promote_applied(run, settings, followed=followed)
-    known = _read(run, settings)
-    unproven_because = reasons_against(known.state, model_digest(settings.topology))
+    state, evidence = _read(run, settings)
+    unproven_because = reasons_against(state, model_digest(settings.topology))
     if not unproven_because:
         lines, changes = _preview(run, settings)
         if not changes:
-            _record_what_is_proven(run, settings, known)
+            _record_what_is_proven(run, settings, state, evidence)
             return 0
     settings = _allowed(run, settings)
     if unproven_because:
         lines, changes = _preview(run, settings)
         if followed and not changes:
-            raise_errors(_not_fixed_by_deploying(known.state, unproven_because))
+            raise_errors(_not_fixed_by_deploying(state, unproven_because))
     run.say(f"{stack}: preview")
     for line in lines:
         run.echo(line)
@@ -168,20 +167,20 @@ def _promote_applied(run: Promotion, settings: StackSettings, *, followed: bool)
     if missing := against_applied(settings):
         _allowed(run, settings)
         raise ReplicationError(missing)
-    known = _read(run, settings)
-    unproven_because = reasons_against(known.state, model_digest(settings.topology))
+    state, evidence = _read(run, settings)
+    unproven_because = reasons_against(state, model_digest(settings.topology))
     if not unproven_because:
-        _record_what_is_proven(run, settings, known)
+        _record_what_is_proven(run, settings, state, evidence)
         return 0
     settings = _allowed(run, settings)
     if followed:
-        raise_errors(_failed_since_the_change(known.state, unproven_because))
-    return _prove(run, settings, known.state.changed_at or datetime.now(UTC))
+        raise_errors(_failed_since_the_change(state, unproven_because))
+    return _prove(run, settings, state.changed_at or datetime.now(UTC))
 
 
-def _read(run: Promotion, settings: StackSettings) -> KnownStack:
-    """Return what is known about a stack. What GitOps applies is known to match the render of the files; otherwise
-    Pulumi's outputs say what is deployed, and a stack without outputs is not deployed."""
+def _read(run: Promotion, settings: StackSettings) -> tuple[StackState, Evidence | None]:
+    """Return what is known about a stack, and its recorded evidence. What GitOps applies is known to match the render
+    of the files; otherwise Pulumi's outputs say what is deployed, and a stack without outputs is not deployed."""
     cluster = StackCluster(settings)
     if settings.by_gitops:
         digest: str | None = model_digest(settings.topology)
@@ -191,7 +190,8 @@ def _read(run: Promotion, settings: StackSettings) -> KnownStack:
         digest, deployed = outputs.get("modelDigest"), outputs.get("replications", {})
         flows = [FlowState(name, flow["namespace"], flow["digest"]) for name, flow in deployed.items()]
     state = StackState(settings.stack, digest, tuple(flows))
-    return known_stack(settings, state, cluster.evidence(run.plan.evidence_namespace), cluster)
+    evidence = cluster.evidence(run.plan.evidence_namespace)
+    return known_state(settings, state, evidence, cluster), evidence
 
 
 def _preview(run: Promotion, settings: StackSettings) -> tuple[list[str], bool]:
@@ -258,22 +258,22 @@ def _prove(run: Promotion, settings: StackSettings, deployed_at: datetime) -> in
     # With options about Spark, the validation runs on this machine.
     if in_cluster(settings.validation) is not None and run.request.spark == SparkSettings():
         ends = await_jobs(settings, OpenStack(settings).flows, run.say)
-        code = exit_code_of(_read(run, settings).state, ends, run.say)
+        code = exit_code_of(_read(run, settings)[0], ends, run.say)
     else:
         code = _validate(run, settings)
     # The tool that applies the objects does not wait for the validation.
     if settings.by_gitops and (changed := against_applied(settings)):
         raise ReplicationError(changed)
     run.say(f"{stack}: recording the evidence")
-    known = _read(run, settings)
-    if missing := [flow.name for flow in known.state.flows if flow.proof is None]:
+    state, _ = _read(run, settings)
+    if missing := [flow.name for flow in state.flows if flow.proof is None]:
         what = f"no verdict was published for {', '.join(missing) or 'any flow'}"
         why = "The job ended early, or could not write its ConfigMap in the flow's namespace."
         remedy = f"read its output above, fix the cause and run `{_again(run)}` again."
         raise CannotRunError("no-verdict", what, f"stack {stack}", why, remedy)
-    evidence = evidence_of(known.state, run.request.who, deployed_at, settings.allow_unproven)
+    evidence = evidence_of(state, run.request.who, deployed_at, settings.allow_unproven)
     _record(run, settings, evidence)
-    if not code and (problems := reasons_against(known.state, model_digest(settings.topology))):
+    if not code and (problems := reasons_against(state, model_digest(settings.topology))):
         raise ReplicationError(problems)
     return code
 
@@ -294,13 +294,14 @@ def _validate(run: Promotion, settings: StackSettings) -> int:
     return run_validation(job, run.console)
 
 
-def _record_what_is_proven(run: Promotion, settings: StackSettings, known: KnownStack) -> None:
+def _record_what_is_proven(
+    run: Promotion, settings: StackSettings, state: StackState, earlier: Evidence | None
+) -> None:
     """Report that there is nothing to do, and update the recorded evidence to the newest validation."""
-    earlier = known.evidence
-    same = earlier is not None and earlier.model_digest == known.state.model_digest
-    deployed_at = earlier.deployed_at if earlier is not None and same else known.state.changed_at
+    same = earlier is not None and earlier.model_digest == state.model_digest
+    deployed_at = earlier.deployed_at if earlier is not None and same else state.changed_at
     reason = settings.allow_unproven or (earlier.allow_unproven if earlier is not None and same else None)
-    evidence = evidence_of(known.state, run.request.who, deployed_at or datetime.now(UTC), reason)
+    evidence = evidence_of(state, run.request.who, deployed_at or datetime.now(UTC), reason)
     since = evidence.proven_since
     run.say(f"{settings.stack}: already runs this model, proven since {since:%Y-%m-%d %H:%M:%S %Z}; nothing to do")
     if earlier is None or replace(earlier, who=evidence.who) != evidence:

@@ -14,7 +14,7 @@ from kafka_replication.infra.deploy.promotion.rule.evidence import (
     StackCluster,
     evidence_config_map,
     evidence_of,
-    known_stack,
+    known_state,
     proof_of,
     read_evidence,
     spec_writer,
@@ -232,8 +232,8 @@ class EditedMeanwhile(StackCluster):
 def test_a_change_after_the_proof_was_read_still_counts() -> None:
     """Otherwise the proof would also hold for what it has not seen."""
     state = StackState("prod-us-west-2", MODEL, (FlowState("orders", "mirror-orders", FLOW),))
-    known = known_stack(read_settings("prod-us-west-2", STACKS), state, None, EditedMeanwhile())
-    (flow,) = known.state.flows
+    known = known_state(read_settings("prod-us-west-2", STACKS), state, None, EditedMeanwhile())
+    (flow,) = known.flows
     assert (flow.proof, flow.changed_at, flow.changed_by) == (a_proof(), at("11:30"), "kubectl-edit")
 
 
