@@ -92,6 +92,7 @@ class Settings:
         self._syncs()
         for role, config in self.configs.items():
             self._defaults(role, config)
+        self._leave_refused()
         return self.flow
 
     def _of_others(self, role: ConnectorRole, config: dict[str, str]) -> None:
@@ -247,6 +248,18 @@ class Settings:
             elif default is not None:
                 config.setdefault(name, default)
 
+    def _leave_refused(self) -> None:
+        """Take out of `configs`, and note, what a check of the topology would refuse."""
+        syncs = self.flow.get("offsetSyncs", {})
+        location = syncs.get("location", "source") if syncs.get("enabled", True) else ""
+        once = self.flow.get("exactlyOnce") == "enabled"
+        for role, config in self.configs.items():
+            refused = refused_properties(Owner(role), config, self.kafka, offset_syncs=location, exactly_once=once)
+            for key, problem in refused.items():
+                if not may_be_secret(key, config[key]):
+                    del config[key]
+                    self.notes[role].refused(f"config.{key}", problem)
+
 
 def _entries(text: str) -> list[str]:
     """Return the entries of a list as MirrorMaker reads it. Source: MirrorUtils.compilePatternList."""
@@ -348,23 +361,4 @@ def flow_keys(
     if support != "disabled":
         settings.flow["exactlyOnce"] = support
     keys = settings.read() | {"transforms": transforms}
-    _leave_refused(configs, keys, kafka, notes)
     return {key: value for key, value in keys.items() if value not in ([], {})}
-
-
-def _leave_refused(
-    configs: dict[ConnectorRole, dict[str, str]],
-    keys: Mapping[str, Any],
-    kafka: str,
-    notes: Mapping[ConnectorRole, Notes],
-) -> None:
-    """Take out of `configs`, and note, what a check of the topology would refuse."""
-    syncs = keys.get("offsetSyncs", {})
-    location = syncs.get("location", "source") if syncs.get("enabled", True) else ""
-    exactly_once = keys.get("exactlyOnce") == "enabled"
-    for role, config in configs.items():
-        refused = refused_properties(Owner(role), config, kafka, offset_syncs=location, exactly_once=exactly_once)
-        for key, problem in refused.items():
-            if not may_be_secret(key, config[key]):
-                del config[key]
-                notes[role].refused(f"config.{key}", problem)
