@@ -108,8 +108,13 @@ def edited(stack: str, flow: str, declared: Manifest, live: Manifest) -> Iterato
         for change in field_changes(None if is_added else wanted, seen, ".".join(path)):
             if is_added:
                 yield _addition(flow, live, path, change, owner)
+            elif (announced := _announced(stack, flow, live, change)) is not None:
+                yield announced
             else:
-                yield _announced(stack, flow, live, change) or _edit(stack, flow, live, change, owner)
+                now = f"is {value_text(change.after)}" if change.after is not None else "was removed"
+                before = f"declares {value_text(change.before)}" if change.before is not None else "does not declare it"
+                what = f"{change.path} {now}, and the stack {before}"
+                yield drift_at(Impact.RESTART, "field-edited", flow, live, what, redeploy(stack), owner)
 
 
 def written_by_hand(stack: str, flow: str, live: Manifest, keys: Collection[str]) -> Iterator[Drift]:
@@ -142,13 +147,6 @@ def _is_state_of(connector: str, live: Manifest, path: str) -> bool:
     source, _, kind = connector.rpartition(".")
     alias, role = source.partition("->")[0], ROLE_OF_CLASS.get(kind, "")
     return path == f"spec.mirrors[{alias}].{role}Connector.state"
-
-
-def _edit(stack: str, flow: str, live: Manifest, change: FieldChange, owner: FieldOwner) -> Drift:
-    seen = f"is {value_text(change.after)}" if change.after is not None else "was removed"
-    wanted = f"declares {value_text(change.before)}" if change.before is not None else "does not declare it"
-    what = f"{change.path} {seen}, and the stack {wanted}"
-    return drift_at(Impact.RESTART, "field-edited", flow, live, what, redeploy(stack), owner)
 
 
 def _addition(flow: str, live: Manifest, path: Path, change: FieldChange, owner: FieldOwner) -> Drift:

@@ -15,7 +15,6 @@ from kafka_replication.components.render.planned_objects import OURS, PART_OF, M
 from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi, reference
 from kafka_replication.infra.review.comparison import Comparison, Drift, compare
 from kafka_replication.infra.review.drift import (
-    Territory,
     by_flow,
     edited,
     mended_by_gitops,
@@ -82,7 +81,13 @@ def compare_with_cluster(opened: OpenStack, *, lists_secrets: bool = True) -> Co
     if settings.by_gitops:
         known = {*declared.names, *(body["metadata"]["labels"][PART_OF] for body in _objects(declared))}
         own = territory(settings, opened.configured.values)
-        undeleted = undeleted_replications(live, known, own, list(_other_territories(stack, settings.stacks)))
+        others = []
+        for name in (name for name in stack_names(settings.stacks) if name != stack):
+            # The files of another stack may have mistakes.
+            with suppress(CannotRunError, ReplicationError):
+                other = read_settings(name, settings.stacks)
+                others.append(territory(other, other.values))
+        undeleted = undeleted_replications(live, known, own, others)
     flows = [flow for deployment in declared.deployments.values() for flow in deployment.flows]
     verdicts = by_flow({flow.name: flow.namespace for flow in flows}, published)
     proven = validated({flow.name: flow_digest(flow) for flow in flows}, verdicts)
@@ -97,15 +102,6 @@ def compare_with_cluster(opened: OpenStack, *, lists_secrets: bool = True) -> Co
         f"`replicate status {stack}` asks both clusters of each flow"
     )
     return Comparison(stack, LABEL, effects, compared.objects, drift, not_asked=not_asked)
-
-
-def _other_territories(stack: str, stacks: Path) -> Iterator[Territory]:
-    """Yield what the other stacks of the project deploy, as far as their files can be read."""
-    for name in stack_names(stacks):
-        if name != stack:
-            with suppress(CannotRunError, ReplicationError):
-                other = read_settings(name, stacks)
-                yield territory(other, other.values)
 
 
 def read_objects(api: KubernetesApi, declared: Snapshot, version: str, *, lists_secrets: bool = True) -> list[Manifest]:

@@ -108,14 +108,22 @@ def _tools(live: Manifest) -> Iterator[str]:
 
 
 def refusals_of(
-    facts: AdoptionFacts, effects: Sequence[Effect], replaced: Sequence[Reference], mirrors: Collection[Reference] = ()
+    facts: AdoptionFacts, effects: Sequence[Effect], replaced: Sequence[Reference], moves: MirrorMoves
 ) -> Iterator[AdoptionRefusal]:
-    """Yield everything that prevents the adoption. `mirrors` do not: they stop before the stack copies their topics."""
+    """Yield everything that prevents the moves and the adoption. The mirrors that move do not prevent it: they stop
+    before the stack copies their topics."""
+    problems = [*moves.problems]
+    for move in moves.mirrors:
+        problems += [*_of_resource(move), *_of_connectors(move), *_running_twice(facts, move)]
+        problems += _of_other_mirrors(facts, move, moves)
+    yield from map(AdoptionRefusal, dict.fromkeys(problems))
     yield from map(AdoptionRefusal, _not_possible(facts))
-    yield from _copied_elsewhere(facts, mirrors)
+    yield from _copied_elsewhere(facts, moves.resources)
     unmanaged = [live for _, _, body, live in facts.objects() if live is not None and identity(body) not in facts.known]
     yield from map(AdoptionRefusal, _of_objects(facts))
-    yield from managed_elsewhere([*unmanaged, *(other for other in facts.others if reference(other) in mirrors)])
+    yield from managed_elsewhere(
+        [*unmanaged, *(other for other in facts.others if reference(other) in moves.resources)]
+    )
     yield from not_agreed(effects)
     yield from map(_replaced, replaced)
 
@@ -233,15 +241,6 @@ def _replaced(target: Reference) -> AdoptionRefusal:
     remedy = f"change it to what the stack declares, or pass `--agree {agreement}`."
     problem = Problem(str(target), "would-be-replaced", what, why, remedy)
     return AdoptionRefusal(problem, agreement)
-
-
-def refusals_of_moves(facts: AdoptionFacts, moves: MirrorMoves) -> Iterator[AdoptionRefusal]:
-    """Yield everything that prevents the moves, apart from differences between the mirror and the flow."""
-    problems = [*moves.problems]
-    for move in moves.mirrors:
-        problems += [*_of_resource(move), *_of_connectors(move), *_running_twice(facts, move)]
-        problems += _of_other_mirrors(facts, move, moves)
-    yield from map(AdoptionRefusal, dict.fromkeys(problems))
 
 
 def _of_resource(move: MirrorMove) -> Iterator[Problem]:
@@ -410,7 +409,7 @@ def planned(facts: AdoptionFacts, agreed: Collection[str], mirrors: Sequence[str
         chosen = [deployment for deployment in deployments if names & {flow.name for flow in deployment.flows}]
         effects += effects_of_move(move.live, move.index, chosen, facts.config_map_data)
     replaced = [entry.object for entry in objects if entry.fate is Fate.REPLACED]
-    refusals = (*refusals_of_moves(facts, moves), *refusals_of(facts, effects, replaced, moves.resources))
+    refusals = tuple(refusals_of(facts, effects, replaced, moves))
     open_refusals = tuple(refusal for refusal in refusals if refusal.agreement not in agreed)
     unused = tuple(sorted(set(agreed) - {refusal.agreement for refusal in refusals}))
     return AdoptionPlan(facts.stack, objects, effects, open_refusals, unused, facts.searched, moves)

@@ -76,7 +76,6 @@ def flow_of(
     placeholders = Placeholders.of(connect.namespace, connect.config, config_maps)
     configs = {role: _config(notes[role], placeholders) for role in by_role}
     source, target = (configs["source"].get(f"{side}.cluster.alias", side) for side in SIDES)
-    _compare_aliases(configs, notes)
     made.clusters[source] = _end("source", source, configs["source"], made, notes["source"])
     if isinstance(connect, ReadProperties):
         made.clusters[target] = _end("target", target, by_role["source"].config, made, notes["source"])
@@ -126,8 +125,11 @@ def _config(notes: Notes, placeholders: Placeholders) -> dict[str, str]:
     return config
 
 
-def _compare_aliases(configs: Mapping[ConnectorRole, Mapping[str, str]], notes: Mapping[ConnectorRole, Notes]) -> None:
-    """Report aliases by which the checkpoint connector looks for other topics than the source connector writes."""
+def _compare_connectors(
+    configs: Mapping[ConnectorRole, Mapping[str, str]], notes: Mapping[ConnectorRole, Notes]
+) -> None:
+    """Report aliases by which the checkpoint connector looks for other topics than the source connector writes, and
+    note where connectors connect otherwise than the source connector. The clusters of heartbeats are others."""
     for side in SIDES:
         key = f"{side}.cluster.alias"
         aliases = {role: config.get(key, side).strip() for role, config in configs.items()}
@@ -138,13 +140,6 @@ def _compare_aliases(configs: Mapping[ConnectorRole, Mapping[str, str]], notes: 
                 "are named after it: committed offsets are not translated to the records that are copied."
             )
             notes["checkpoint"](f"config.{key}", "connectors-disagree", why, "give both connectors the same alias.")
-
-
-def _compare_connectors(
-    configs: Mapping[ConnectorRole, Mapping[str, str]], notes: Mapping[ConnectorRole, Notes]
-) -> None:
-    """Note where connectors connect otherwise than the source connector. The clusters of heartbeats are others."""
-    for side in SIDES:
         for role in (role for role in configs if role != "heartbeat"):
             note_other_login(
                 _connections(configs[role], side), _connections(configs["source"], side), side, notes[role]
