@@ -230,7 +230,10 @@ def _of_objects(facts: AdoptionFacts) -> Iterator[Problem]:
         if (metadata.get("annotations") or {}).get(PAUSE) == "true":
             what = f"the annotation `{PAUSE}` keeps the operator from reconciling it"
             why = "Adoption removes the annotation, and the operator would then apply every change that was held back."
-            remedy = f"find out why it is there, and remove it first: `{kubectl('annotate', live)} {PAUSE}-`."
+            remedy = (
+                f"find out why it is there, and remove it first: `kubectl annotate {live['kind'].lower()} "
+                f"{metadata['name']} -n {metadata.get('namespace')} {PAUSE}-`."
+            )
             yield Problem(where, "reconciliation-held", what, why, remedy)
 
 
