@@ -8,6 +8,7 @@ from functools import cached_property
 
 from kafka_replication.components.changes.deployment_state import DeployedConnector, DeploymentState
 from kafka_replication.components.changes.effect import Effect
+from kafka_replication.components.contract.grouping import grouped
 from kafka_replication.components.kafka.overlap import Disjoint, SharedName, overlap_of_patterns
 from kafka_replication.components.kafka.patterns import has_topic_characters_and_operators_only, matches
 from kafka_replication.components.kafka.topic_names import ALWAYS_INTERNAL, is_name
@@ -103,10 +104,7 @@ def _counterparts(
     connectors: Iterable[DeployedConnector], others: Iterable[DeployedConnector]
 ) -> Iterator[tuple[DeployedConnector, str, DeployedConnector | None]]:
     """Yield each connector's topics with the other side's connector that selects them; None if there is none."""
-    by_ends: dict[_Ends, list[DeployedConnector]] = {}
-    for other in others:
-        for ends in _ends(other):
-            by_ends.setdefault(ends, []).append(other)
+    by_ends = grouped((ends, other) for other in others for ends in _ends(other))
     for connector in connectors:
         for topic in connector.topics:
             if is_name(topic) and is_excluded(topic, connector):
@@ -253,10 +251,7 @@ def effects_on_sources(
 ) -> Iterator[Effect]:
     """Yield what `effects` finds for the source connectors that exist before and after."""
     pairs = [(before, after) for before, after in change.connector_pairs_of("source") if before and after]
-    parts: dict[Effect, list[str]] = {}
-    for before, after in pairs:
-        for effect in effects(before, after):
-            parts.setdefault(effect, []).append(after.part)
+    parts = grouped((effect, after.part) for before, after in pairs for effect in effects(before, after))
     connectors = Counter(after.flow for _, after in pairs)
     for effect, having in parts.items():
         if len(having) == connectors[effect.flow]:

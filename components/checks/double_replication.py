@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from kafka_replication.components.contract.grouping import grouped
 from kafka_replication.components.contract.problems import Problem, Severity, warning
 from kafka_replication.components.contract.wording import named
 from kafka_replication.components.flows.expansion import ExpandedFlow
@@ -113,12 +114,11 @@ def _shown(path: Path) -> str:
 
 def check_group_offsets(flows: Sequence[ExpandedFlow]) -> Iterator[Problem]:
     """No two flows from different sources sync the offsets of the same group in the same topic of the target."""
-    by_target: dict[str, list[ExpandedFlow]] = {}
-    for flow in flows:
-        checkpoints = flow.settings.connectors.checkpoint.enabled and flow.settings.offset_syncs.enabled
-        if flow.settings.policy is Policy.IDENTITY and checkpoints and flow.settings.sync_group_offsets:
-            by_target.setdefault(flow.settings.target, []).append(flow)
-    for together in by_target.values():
+    identity = [flow for flow in flows if flow.settings.policy is Policy.IDENTITY and flow.settings.sync_group_offsets]
+    syncing = (
+        flow for flow in identity if flow.settings.connectors.checkpoint.enabled and flow.settings.offset_syncs.enabled
+    )
+    for together in grouped((flow.settings.target, flow) for flow in syncing).values():
         by_name = {flow.name: flow for flow in together}
         for pair in pairs_that_overlap({flow.name: topic_selection(flow.settings, flow.kafka) for flow in together}):
             first, second = by_name[pair.first], by_name[pair.second]
@@ -145,11 +145,10 @@ def _offsets_mixed(first: ExpandedFlow, second: ExpandedFlow, topics: Overlap, g
 
 def check_offsets_both_ways(flows: Sequence[ExpandedFlow]) -> Iterator[Problem]:
     """No flow translates offsets of a topic that a guarded flow replicates back under the same name."""
-    by_clusters: dict[frozenset[str], list[ExpandedFlow]] = {}
-    for flow in flows:
-        if flow.settings.loop_guard and flow.settings.policy is Policy.IDENTITY:
-            by_clusters.setdefault(frozenset({flow.settings.source, flow.settings.target}), []).append(flow)
-    for together in by_clusters.values():
+    guarded = (flow for flow in flows if flow.settings.loop_guard and flow.settings.policy is Policy.IDENTITY)
+    for together in grouped(
+        (frozenset({flow.settings.source, flow.settings.target}), flow) for flow in guarded
+    ).values():
         yield from _translated_both_ways(together)
 
 

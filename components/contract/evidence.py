@@ -28,6 +28,7 @@ from pydantic import (
     with_config,
 )
 
+from kafka_replication.components.contract.grouping import grouped
 from kafka_replication.components.contract.parameters import DocumentPart
 from kafka_replication.components.contract.wording import agreeing
 from kafka_replication.components.kafka.proven_positions import ProvenPosition, Span
@@ -263,9 +264,10 @@ def packed_positions(published: PublishedPositions, most_bytes: int) -> bytes | 
 
 def _packed_positions(published: PublishedPositions) -> bytes:
     groups = {group: index for index, group in enumerate(sorted({group for group, *_ in published.positions}))}
-    rows: dict[tuple[str, int], list[tuple[int, ProvenPosition]]] = {}
-    for (group, topic, partition), position in published.positions.items():
-        rows.setdefault((topic, partition), []).append((groups[group], position))
+    rows = grouped(
+        ((topic, partition), (groups[group], position))
+        for (group, topic, partition), position in published.positions.items()
+    )
     topics = {
         name: {
             "sourceId": topic.source_id,

@@ -23,6 +23,7 @@ from kafka_replication.components.contract.evidence import (
     packed_positions,
     uncompressed,
 )
+from kafka_replication.components.contract.grouping import grouped
 from kafka_replication.components.contract.parameters import DocumentPart, JsonObject
 from kafka_replication.components.contract.report import (
     SCHEMA_VERSION,
@@ -285,11 +286,9 @@ def _packed_verdict(flow: FlowOutcome) -> bytes:
 
 def _shortened(check: CheckOutcome, kept: int) -> CheckOutcome:
     """Return the check with this many findings of each code and severity; a note says how many others there were."""
-    grouped: dict[tuple[str, str, str | None], list[Finding]] = {}
-    for finding in check.findings:
-        grouped.setdefault((finding.code, finding.severity, finding.accepted), []).append(finding)
-    findings = [_cut(finding) for every in grouped.values() for finding in every[:kept]]
-    lacking = {code: len(every) - kept for (code, *_), every in grouped.items() if len(every) > kept}
+    alike = grouped(((finding.code, finding.severity, finding.accepted), finding) for finding in check.findings)
+    findings = [_cut(finding) for every in alike.values() for finding in every[:kept]]
+    lacking = {code: len(every) - kept for (code, *_), every in alike.items() if len(every) > kept}
     if lacking:
         named = ", ".join(f"{count} {code}" for code, count in lacking.items())
         count = sum(lacking.values())

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from kafka_replication.components.contract.grouping import grouped
 from kafka_replication.components.contract.parameters import DocumentPart, FlowParameters, JsonObject
 from kafka_replication.components.contract.problems import NoAnswer
 from kafka_replication.components.contract.wording import agreeing, named, number
@@ -137,9 +138,7 @@ def judge(flow: FlowParameters, facts: ReadyFacts) -> Judgement:
         used = (*counterparts(flow, facts.topics, facts.groups), *transactional_ids(here))
         of_source = Authorizer(without_fences(here))
         allowing = [entry for entry in here if entry.permission == "ALLOW" and entry.principal not in others]
-        by_kind: dict[str, set[str]] = {}
-        for part in used:
-            by_kind.setdefault(part.resource, set()).add(part.name)
+        by_kind = {kind: set(names) for kind, names in grouped((part.resource, part.name) for part in used).items()}
         users = {
             entry.principal
             for entry in allowing
@@ -198,11 +197,8 @@ def _unknown_users(
 
 
 def _missing_acls(target: str, acls: Iterable[AclEntry]) -> Iterator[Missing]:
-    merged: dict[AclEntry, list[str]] = {}
-    for entry in acls:
-        merged.setdefault(entry._replace(operation=""), []).append(entry.operation)
     _, connection = administrator(target)
-    for entry, operations in merged.items():
+    for entry, operations in grouped((entry._replace(operation=""), entry.operation) for entry in acls).items():
         options = grant_options(entry.principal, entry.resource, entry.pattern.lower(), entry.name, operations)
         if entry.permission == "DENY":
             options = options.replace("--allow-principal", "--deny-principal", 1)

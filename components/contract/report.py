@@ -17,6 +17,7 @@ from kafka_replication.components.contract.evidence import (
     SpannedTopic,
     Translated,
 )
+from kafka_replication.components.contract.grouping import grouped
 from kafka_replication.components.contract.problems import CannotRunError
 
 
@@ -278,9 +279,7 @@ class ReplicationOutcome:
 
 def replication_outcomes(flows: Iterable[FlowOutcome]) -> tuple[ReplicationOutcome, ...]:
     """Return the replications that have more than one flow."""
-    members: dict[str, list[FlowOutcome]] = {}
-    for flow in flows:
-        members.setdefault(flow.replication, []).append(flow)
+    members = grouped((flow.replication, flow) for flow in flows)
     return tuple(ReplicationOutcome(name, tuple(flows)) for name, flows in members.items() if len(flows) > 1)
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypedDict
 
+from kafka_replication.components.contract.grouping import grouped
 from kafka_replication.components.contract.parameters import ConnectorParameters
 from kafka_replication.components.flows.expansion import FlowShape
 from kafka_replication.components.flows.naming import replication_policy
@@ -51,9 +52,7 @@ class Deployment:
 
 def deployments(flows: Iterable[ResolvedFlow]) -> tuple[Deployment, ...]:
     """Group flows into deployments, in the order of the flows."""
-    by_workers: dict[str, list[ResolvedFlow]] = {}
-    for flow in flows:
-        by_workers.setdefault(flow.workers, []).append(flow)
+    by_workers = grouped((flow.workers, flow) for flow in flows)
     return tuple(Deployment(workers, tuple(members)) for workers, members in by_workers.items())
 
 

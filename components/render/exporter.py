@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kafka_replication.components.contract.exported_series import ADDRESS, ALIVE, READY
+from kafka_replication.components.contract.grouping import grouped
 from kafka_replication.components.flows.naming import config_map_name
 from kafka_replication.components.flows.operators import STRIMZI_GROUP
 from kafka_replication.components.flows.resolved import ResolvedFlow
@@ -189,8 +190,6 @@ def _access(
 
 
 def _rules(listed: Mapping[str, str]) -> Iterator[Manifest]:
-    groups: dict[str, list[str]] = {}
-    for kind, version in listed.items():
-        groups.setdefault(version.rpartition("/")[0], []).append(f"{kind.lower()}s")
+    groups = grouped((version.rpartition("/")[0], f"{kind.lower()}s") for kind, version in listed.items())
     for group, plurals in groups.items():
         yield {"apiGroups": [group], "resources": sorted(plurals), "verbs": ["get", "list"]}

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from kafka_replication.components.contract.grouping import grouped
 from kafka_replication.components.contract.parameters import (
     CertificateAuthentication,
     ClusterParameters,
@@ -203,15 +204,16 @@ def mounted(run: JobRun, scratch: str) -> tuple[list[Manifest], list[Manifest]]:
 
 def _mounted_secrets(flow: FlowParameters) -> list[dict[str, Any]]:
     """Return the sources of a volume with exactly the keys that the job reads, at NAMESPACE/NAME/KEY."""
-    keys: dict[tuple[str, str], set[str]] = {}
-    for cluster in (flow.source, flow.target):
-        for secret in secrets_of(cluster):
-            keys.setdefault((secret.namespace, secret.name), set()).add(secret.key)
+    keys = grouped(
+        ((secret.namespace, secret.name), secret.key)
+        for cluster in (flow.source, flow.target)
+        for secret in secrets_of(cluster)
+    )
     return [
         {
             "secret": {
                 "name": name,
-                "items": [{"key": key, "path": f"{namespace}/{name}/{key}"} for key in sorted(names)],
+                "items": [{"key": key, "path": f"{namespace}/{name}/{key}"} for key in sorted({*names})],
             }
         }
         for (namespace, name), names in sorted(keys.items())

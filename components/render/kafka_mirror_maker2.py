@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from kafka_replication.components.contract.grouping import grouped
 from kafka_replication.components.flows.naming import mirror_maker2_account_name
 from kafka_replication.components.flows.operators import CUSTOM_SINCE, StrimziApi
 from kafka_replication.components.flows.resolved import ResolvedFlow, bootstrap_address
@@ -159,13 +160,9 @@ def _access(first: ResolvedFlow, body: Manifest) -> list[PlannedObject]:
 
 def _heartbeats(mirrors: Mirrors) -> Iterator[PlannedObject]:
     """Yield the workers of heartbeats that the resource cannot send; mirrors share them unless one has conflicts."""
-    groups: dict[str, list[ResolvedFlow]] = {}
     enabled = [mirror for mirror in mirrors if mirror.settings.connectors.heartbeat.enabled]
     apart = [mirror for mirror in enabled if not mirror.api.has_heartbeat_mirrors]
-    for mirror in apart:
-        sender = heartbeat_workers(mirror)
-        groups.setdefault(sender.workers, []).append(sender)
-    for senders in groups.values():
+    for senders in grouped((sender.workers, sender) for sender in map(heartbeat_workers, apart)).values():
         for sender in senders:
             for config_map in connector_config_maps(sender):
                 yield _of_mirror(sender, config_map)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from kafka_replication.components.contract.grouping import grouped
 from kafka_replication.components.contract.parameters import FlowParameters, Parameters
 from kafka_replication.components.contract.problems import CannotRunError
 from kafka_replication.components.contract.published_verdict import config_map_name as verdict_name
@@ -153,9 +154,11 @@ def validation_objects(
         return ()
     document = job_parameters(stack, tuple(flows))
     planned_deployments = deployments(flows)
-    beside: dict[str, list[Manifest]] = {}
-    for deployment in planned_deployments:
-        beside.setdefault(deployment.flows[0].namespace, []).extend(planned.manifest for planned in deployment.objects)
+    beside = grouped(
+        (deployment.flows[0].namespace, planned.manifest)
+        for deployment in planned_deployments
+        for planned in deployment.objects
+    )
     return tuple(
         planned
         for deployment in planned_deployments
@@ -205,11 +208,9 @@ def _parameters(flow: ResolvedFlow, document: Parameters, asked: InCluster) -> M
 
 def _rules(flow: FlowParameters) -> Iterator[dict[str, Any]]:
     """Yield what the job may do: read the flow's connectors, and apply its one verdict. Secrets are mounted."""
-    kinds: dict[str, dict[str, None]] = {}
-    for connector in flow.connectors or ():
-        kinds.setdefault(connector.kind, {})[connector.object_name] = None
+    kinds = grouped((connector.kind, connector.object_name) for connector in flow.connectors or ())
     for kind, names in kinds.items():
-        yield rule(STRIMZI_GROUP, f"{kind.lower()}s", names, "get")
+        yield rule(STRIMZI_GROUP, f"{kind.lower()}s", dict.fromkeys(names), "get")
     yield rule("", "configmaps", [verdict_name(flow.name)], "get", "create", "patch")
 
 

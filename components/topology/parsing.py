@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from kafka_replication.components.contract.grouping import grouped
 from kafka_replication.components.contract.problems import Problem, ReplicationError
 from kafka_replication.components.topology.clusters import LABEL, SUBDOMAIN, Model
 from kafka_replication.components.topology.known_keys import Path, unknown_key, value_at
@@ -99,10 +100,7 @@ def called(model: type[Model], error: ValidationError, values: Mapping[str, Any]
 
 def form_problems(details: Sequence[ErrorDetails], data: object, model: type[Model]) -> Iterator[Problem]:
     """Yield one problem for each path; pydantic reports one error for each type that a value could have had."""
-    by_path: dict[Path, list[ErrorDetails]] = {}
-    for detail in details:
-        location = detail["loc"]
-        by_path.setdefault(location[:-1] if location and location[-1] in _SIMPLE_TYPES else location, []).append(detail)
+    by_path = grouped((_without_type(detail["loc"]), detail) for detail in details)
     unknown = {file_path(detail, data) for detail in details if detail["type"] == "extra_forbidden"}
     for same_path in by_path.values():
         if same_path[0]["type"] == "missing" and _is_misspelt(file_path(same_path[0], data), unknown, data, model):
@@ -123,9 +121,11 @@ def _is_misspelt(missing: Path, unknown: Collection[Path], data: object, model: 
 def file_path(detail: ErrorDetails, data: object) -> Path:
     """Return the path of a mistake in the file; a missing key has the path that it would have."""
     location = detail["loc"]
-    if location[-1:] == ("[key]",) or (location and location[-1] in _SIMPLE_TYPES):
-        location = location[:-1]
-    return _path_in_file(location, data)
+    return _path_in_file(location[:-1] if location[-1:] == ("[key]",) else _without_type(location), data)
+
+
+def _without_type(location: Path) -> Path:
+    return location[:-1] if location and location[-1] in _SIMPLE_TYPES else location
 
 
 def _problem(detail: ErrorDetails, data: object, model: type[Model], wanted: str) -> Problem:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from kafka_replication.components.contract.grouping import grouped
 from kafka_replication.components.contract.parameters import GuardParameters
 from kafka_replication.components.contract.report import Finding, fail
 from kafka_replication.components.contract.wording import numbered
@@ -88,11 +89,12 @@ def find_loops(flow: OpenFlow, rings: Mapping[str, Cycle]) -> list[Loop]:
 
 def judge(arrivals: Mapping[tuple[str, TopicPartition], Arrivals], rings: Mapping[str, Cycle]) -> list[Loop]:
     """Return the loops among `arrivals` (by side and partition): partitions in which records return on both sides."""
-    looping: dict[str, list[TopicPartition]] = {}
-    for side, partition in arrivals:
-        other = arrivals.get((TARGET, partition))
-        if side == SOURCE and other is not None and arrivals[side, partition].go_round and other.go_round:
-            looping.setdefault(partition.topic, []).append(partition)
+    rounds = {place for place, arrived in arrivals.items() if arrived.go_round}
+    looping = grouped(
+        (partition.topic, partition)
+        for side, partition in arrivals
+        if side == SOURCE and {(SOURCE, partition), (TARGET, partition)} <= rounds
+    )
     return [
         Loop(
             topic,

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from kafka_replication.components.contract.grouping import grouped
 from kafka_replication.components.contract.published_verdict import MOST_CODES, PastCheck, PastVerdict
 from kafka_replication.components.contract.report import (
     CheckName,
@@ -89,9 +90,7 @@ class FailoverCost:
 
 def failovers(report: Report) -> tuple[FailoverCost, ...]:
     """Return one for each pair of clusters with a flow from one to the other, unproven ones first."""
-    flows: dict[tuple[str, str], list[FlowOutcome]] = {}
-    for flow in report.flows:
-        flows.setdefault((flow.source, flow.target), []).append(flow)
+    flows = grouped(((flow.source, flow.target), flow) for flow in report.flows)
     result = [_failover(source, target, every) for (source, target), every in flows.items()]
     return tuple(sorted(result, key=lambda failover: not failover.why))
 

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
+from kafka_replication.components.contract.grouping import grouped
 from kafka_replication.components.contract.published_verdict import History, PastVerdict
 from kafka_replication.components.contract.report import (
     ROWS,
@@ -148,11 +149,9 @@ def _of(row: dict[str, Scalar], name: str) -> float:
 def _blocks(flow: FlowOutcome) -> Iterator[Block]:
     named = [("", (flow.error,))] if flow.error is not None else []
     for name, findings in (*named, *((check.name, check.findings) for check in flow.checks)):
-        grouped: dict[tuple[str, FindingSeverity, str, str | None], list[str]] = {}
-        for finding in findings:
-            evidence, remedy = _sentences(finding)
-            grouped.setdefault((finding.code, finding.severity, remedy, finding.accepted), []).append(evidence)
-        for (code, severity, remedy, accepted), evidences in grouped.items():
+        told = [(finding, *_sentences(finding)) for finding in findings]
+        alike = grouped(((one.code, one.severity, remedy, one.accepted), evidence) for one, evidence, remedy in told)
+        for (code, severity, remedy, accepted), evidences in alike.items():
             yield Block(flow, name, code, severity, tuple(evidences), remedy, accepted)
 
 

@@ -20,6 +20,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kafka_replication.components.contract.evidence import Translated
+from kafka_replication.components.contract.grouping import grouped
 from kafka_replication.components.contract.parameters import FlowParameters
 from kafka_replication.components.contract.report import (
     ACCEPTABLE,
@@ -402,24 +403,19 @@ def group_rows(
 
     `findings` has the findings about a position, apart from the finding of its proof.
     """
-    wrong: dict[str, set[Position]] = {}
-    for position, finding in findings:
-        if finding.severity in _WRONG:
-            wrong.setdefault(position.group, set()).add(position)
-    by_group: dict[str, list[Position]] = {}
-    for position in positions:
-        by_group.setdefault(position.group, []).append(position)
-    rows = [_group_row(group, every, proofs, wrong.get(group, set())) for group, every in by_group.items()]
+    wrong = grouped((position.group, position) for position, finding in findings if finding.severity in _WRONG)
+    by_group = grouped((position.group, position) for position in positions)
+    rows = [_group_row(group, every, proofs, wrong.get(group, ())) for group, every in by_group.items()]
     return tuple(row for *_, row in sorted(rows, key=lambda sortable: sortable[:3]))
 
 
 def _group_row(
-    group: str, positions: Sequence[Position], proofs: Mapping[Position, PositionProof], wrong: set[Position]
+    group: str, positions: Sequence[Position], proofs: Mapping[Position, PositionProof], wrong: Sequence[Position]
 ) -> tuple[int, int, str, Mapping[str, Scalar]]:
     """Return the row after its sort key."""
     proven = [proofs[position] for position in positions if position in proofs and proofs[position].proven]
     disproven = {position for position in positions if (proof := proofs.get(position)) and proof.finding is not None}
-    bad, again = len(disproven | wrong), sum(proof.read_again for proof in proven)
+    bad, again = len(disproven.union(wrong)), sum(proof.read_again for proof in proven)
     row: dict[str, Scalar] = {
         "group": group,
         "committedOffsets": len(positions),

@@ -11,6 +11,7 @@ lost records.
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 
+from kafka_replication.components.contract.grouping import grouped
 from kafka_replication.components.contract.parameters import FlowParameters
 from kafka_replication.components.kafka.offset_syncs import SyncHistory, skipped_offsets
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
@@ -95,10 +96,7 @@ def by_newest(differences: Sequence[Difference], sides: Mapping[TopicPartition, 
     what it lacks at the end, such as old tombstones. Otherwise records that are still due explain the differences in
     their keys.
     """
-    newest: dict[TopicPartition, list[Difference]] = {}
-    for difference in differences:
-        if difference.kind in NEWEST:
-            newest.setdefault(difference.partition, []).append(difference)
+    newest = grouped((difference.partition, difference) for difference in differences if difference.kind in NEWEST)
     result: list[Difference] = []
     explained: set[Difference] = set()
     for difference in differences:

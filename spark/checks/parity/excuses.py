@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from kafka_replication.components.contract.grouping import grouped
 from kafka_replication.components.kafka.offset_syncs import SyncHistory
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
 from kafka_replication.spark.checks.parity import meanings
@@ -98,11 +99,8 @@ def with_surplus(
     syncs: Mapping[TopicPartition, SyncHistory],
 ) -> list[Difference]:
     """Split `differences` that an excuse explains only in part, and give changed records kinds of their own."""
-    by_partition: dict[TopicPartition, list[Difference]] = {}
-    for difference in differences:
-        by_partition.setdefault(difference.partition, []).append(difference)
     result: list[Difference] = []
-    for partition, members in by_partition.items():
+    for partition, members in grouped((difference.partition, difference) for difference in differences).items():
         side = sides[partition]
         # Syncs of an earlier topic, and those that count records of the target's own, show nothing.
         foreign = side.guarded or side.remade

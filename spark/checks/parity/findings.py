@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from kafka_replication.components.contract.grouping import grouped
 from kafka_replication.components.contract.report import SAMPLES, Finding, Scalar
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
 from kafka_replication.spark.checks.parity import meanings
@@ -98,11 +99,9 @@ def findings_by_meaning(
     **names: str,
 ) -> list[Finding]:
     """Return one finding per topic and meaning, which names partitions and offsets. `names` are those of its text."""
-    grouped: dict[tuple[str, meanings.Meaning], list[Difference]] = {}
-    for what, difference in found:
-        grouped.setdefault((difference.partition.topic, what), []).append(difference)
+    alike = grouped(((difference.partition.topic, what), difference) for what, difference in found)
     findings = []
-    for (topic, what), members in sorted(grouped.items(), key=lambda item: (item[0][0], item[0][1].code)):
+    for (topic, what), members in sorted(alike.items(), key=lambda item: (item[0][0], item[0][1].code)):
         count = sum(member.records for member in members)
         where = "; ".join(member.place for member in sorted(members)[:SAMPLES])
         text = f"{labels.get(topic, topic)}: {what.sentence(count, **names)} ({where})"
@@ -177,8 +176,6 @@ def totals(partitions: Iterable[PartitionRecords]) -> dict[str, int]:
 
 def topic_rows(partitions: Mapping[TopicPartition, PartitionRecords]) -> Rows:
     """Return the topics by source name, those with most unequal partitions first."""
-    by_topic: dict[str, list[PartitionRecords]] = {}
-    for partition, records in partitions.items():
-        by_topic.setdefault(partition.topic, []).append(records)
+    by_topic = grouped((partition.topic, records) for partition, records in partitions.items())
     order = sorted(by_topic.items(), key=lambda item: (sum(one.equal for one in item[1]) - len(item[1]), item[0]))
     return tuple({"topic": topic, "partitions": len(every), **totals(every)} for topic, every in order)

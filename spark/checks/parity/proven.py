@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from kafka_replication.components.contract.evidence import ProvenTopic, PublishedPositions, SpannedTopic, Translated
+from kafka_replication.components.contract.grouping import grouped
 from kafka_replication.components.contract.parameters import FlowParameters
 from kafka_replication.components.contract.report import SAMPLES, CheckName, CheckOutcome, Finding, Verdict, note
 from kafka_replication.components.contract.wording import agreeing, numbered
@@ -84,10 +85,7 @@ def earlier_summary(first_pass: FirstPass) -> str:
 
 def in_full_findings(first_pass: FirstPass) -> Iterator[Finding]:
     """Notes that say why partitions were compared in full although the newest verdict had proven something."""
-    by_reason: dict[str, list[TopicPartition]] = {}
-    for partition, why in sorted(first_pass.in_full.items()):
-        by_reason.setdefault(why, []).append(partition)
-    for why, partitions in by_reason.items():
+    for why, partitions in grouped((why, partition) for partition, why in sorted(first_pass.in_full.items())).items():
         named = ", ".join(map(str, partitions[:SAMPLES])) + (", …" if len(partitions) > SAMPLES else "")
         was = agreeing(len(partitions), "[was|were]")
         yield note("compared-in-full", f"{named}: {was} compared in full, because {why}", len(partitions))

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from kafka_replication.components.contract.grouping import grouped
 from kafka_replication.components.contract.report import CheckName, CheckOutcome, Coverage, Finding, error
 from kafka_replication.components.contract.wording import numbered
 from kafka_replication.components.kafka.offset_syncs import SyncHistory
@@ -85,10 +86,9 @@ class NewestRecords:
 
 def missing_or_reordered(tail: NewestRecords) -> Mapping[meanings.Meaning, Sequence[RecordDigest]]:
     """Return the source records that the target lacks or holds in another order, by what that means."""
-    places: dict[str, list[int]] = {}
-    for index, record in enumerate(tail.target):
-        for digest in {record.digest, record.untimed}:
-            places.setdefault(digest, []).append(index)
+    places = grouped(
+        (digest, index) for index, record in enumerate(tail.target) for digest in {record.digest, record.untimed}
+    )
     reordered: list[int] = []
     absent: list[int] = []
     wanted: Counter[str] = Counter()
