@@ -37,13 +37,14 @@ from kafka_replication.spark.read.flows import FlowCluster, OpenFlow
 from kafka_replication.spark.read.frames import LeftToSparkError, estimates
 
 
-@dataclass(frozen=True)
+@dataclass
 class Sums:
     """Count and order-free digest of the compared records of one side of a partition.
 
-    `low_placed` and `high_placed` are sums of each record's digest times its offset, modulo PLACED_MODULUS; `first` is
-    the offset of the first record. The other fields are not compared: records that the guard sets `aside` and their
-    digest, records that carry both marks (`looped`) or that a filter drops (`filtered`), and times.
+    `low_placed` and `high_placed` are sums of each record's digest times its offset; only their remainders by
+    PLACED_MODULUS count. `first` is the offset of the first record. The other fields are not compared: records that the
+    guard sets `aside` and their digest, records that carry both marks (`looped`) or that a filter drops (`filtered`),
+    and times.
     """
 
     records: int = 0
@@ -59,6 +60,29 @@ class Sums:
     low_aside: int = field(default=0, compare=False)
     high_aside: int = field(default=0, compare=False)
     filtered: int = field(default=0, compare=False)
+
+    def add(self, role: str, offset: int, time_ms: int, digest: int) -> None:
+        """Add a record that no filter drops, as `digests.partition_sums` does."""
+        low, high = digest & LOW_HALF, digest >> 32
+        if role == ASIDE:
+            self.aside += 1
+            self.low_aside += low
+            self.high_aside += high
+        if role == LOOPED:
+            self.looped += 1
+        if role != COMPARED:
+            return
+        self.records += 1
+        self.low += low
+        self.high += high
+        self.low_placed += low * offset
+        self.high_placed += high * offset
+        if self.first is None or offset < self.first:
+            self.first = offset
+        if self.oldest_ms is None or time_ms < self.oldest_ms:
+            self.oldest_ms = time_ms
+        if self.newest_ms is None or time_ms > self.newest_ms:
+            self.newest_ms = time_ms
 
 
 def same_records(source: Sums, target: Sums) -> bool:
@@ -109,7 +133,7 @@ def sums_of_few(flow: OpenFlow, source: Ranges, target: Ranges) -> BySide:
 
 def record_sums(records: Iterable[KafkaRecord], side: str, flow: FlowParameters) -> dict[TopicPartition, Sums]:
     """Return the sums of each partition that holds a record. Raises LeftToSparkError."""
-    added: dict[TopicPartition, _Adding] = defaultdict(_Adding)
+    added = defaultdict[TopicPartition, Sums](Sums)
     left, role_without_headers = AT_MOST_BYTES, role_of(side, flow.guard, ())
     try:
         for partition, offset, time_ms, key, value, headers in records:
@@ -126,56 +150,7 @@ def record_sums(records: Iterable[KafkaRecord], side: str, flow: FlowParameters)
         if error.code != HEADER_UNREADABLE:
             raise
         raise LeftToSparkError from None
-    return {partition: adding.sums() for partition, adding in added.items()}
-
-
-class _Adding:
-    """Adds up one side of a partition while its records are read, as `digests.partition_sums` defines the sums."""
-
-    def __init__(self) -> None:
-        self.counts = {COMPARED: 0, ASIDE: 0, LOOPED: 0}
-        self.low = self.high = self.low_placed = self.high_placed = self.low_aside = self.high_aside = 0
-        self.oldest_ms: int | None = None
-        self.newest_ms: int | None = None
-        self.first: int | None = None
-
-    def add(self, role: str, offset: int, time_ms: int, digest: int) -> None:
-        self.counts[role] += 1
-        low, high = digest & LOW_HALF, digest >> 32
-        if role == ASIDE:
-            self.low_aside += low
-            self.high_aside += high
-        if role != COMPARED:
-            return
-        self.low += low
-        self.high += high
-        self.low_placed += low * offset
-        self.high_placed += high * offset
-        if self.first is None or self.oldest_ms is None or self.newest_ms is None:
-            self.first, self.oldest_ms, self.newest_ms = offset, time_ms, time_ms
-            return
-        if offset < self.first:
-            self.first = offset
-        if time_ms < self.oldest_ms:
-            self.oldest_ms = time_ms
-        elif time_ms > self.newest_ms:
-            self.newest_ms = time_ms
-
-    def sums(self) -> Sums:
-        return Sums(
-            self.counts[COMPARED],
-            self.low,
-            self.high,
-            self.counts[ASIDE],
-            self.counts[LOOPED],
-            self.oldest_ms,
-            self.newest_ms,
-            self.low_placed % PLACED_MODULUS,
-            self.high_placed % PLACED_MODULUS,
-            self.first,
-            self.low_aside,
-            self.high_aside,
-        )
+    return dict(added)
 
 
 def both_clusters(flow: OpenFlow) -> str:
