@@ -12,9 +12,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from kafka_replication.components.kafka import proven_positions
 from kafka_replication.components.kafka.proven_positions import ProvenPosition, Span
+from kafka_replication.spark.checks.parity.comparison import RecordComparison
 from kafka_replication.spark.checks.parity.evidence import TopicIdentity
 from kafka_replication.spark.checks.parity.first_pass import FirstPass
-from kafka_replication.spark.checks.parity.proven import spans
+from kafka_replication.spark.checks.parity.proven import proven_topics
 from kafka_replication.spark.checks.parity.sums import Sums
 from tests.model.partition import ORDERS, Partition
 from tests.spark.documents import a_flow
@@ -104,7 +105,7 @@ class Disaster(RuleBasedStateMachine):
         target = [each for each in partition.target[partition.target_start :] if each is not None]
         if source != target:
             return
-        found = spans(FLOW, self.first_pass(source, target), {}, {}, IDS)
+        _, found = proven_topics(FLOW, self.first_pass(source, target), RecordComparison([], {}), IDS, 0)
         span = found["orders"].spans[0]
         place = proven_positions.place_in(span, self.here)
         position = ProvenPosition(self.here, *place) if place is not None else None

@@ -29,9 +29,10 @@ from kafka_replication.components.contract.report import (
 )
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
 from kafka_replication.components.kafka.proven_positions import ProvenPosition, Span
+from kafka_replication.spark.checks.parity.comparison import RecordComparison
 from kafka_replication.spark.checks.parity.evidence import TopicIdentity
 from kafka_replication.spark.checks.parity.first_pass import FirstPass
-from kafka_replication.spark.checks.parity.proven import positions_to_publish, spans
+from kafka_replication.spark.checks.parity.proven import positions_to_publish, proven_topics
 from kafka_replication.spark.checks.parity.sums import Sums
 from kafka_replication.spark.report.publish import config_map
 from tests.spark.documents import a_flow
@@ -51,7 +52,7 @@ def a_pass(source: OffsetRange, target: OffsetRange, records: int, **more: Any) 
 
 
 def span_of(first_pass: FirstPass, **changes: Any) -> Span | None:
-    found = spans(a_flow(**changes), first_pass, {}, {}, NOW)
+    _, found = proven_topics(a_flow(**changes), first_pass, RecordComparison([], {}), NOW, 0)
     return found["orders"].spans[0] if found else None
 
 
@@ -86,13 +87,14 @@ def test_a_span_covers_only_what_was_compared_and_is_equal() -> None:
     first_pass = a_pass(OffsetRange(0, 100), OffsetRange(0, 100), 100)
     assert span_of(replace(first_pass, unread={ORDERS: OffsetRange(100, 110)})) is None
     assert span_of(first_pass, startFrom="latest") is None
-    assert spans(a_flow(), first_pass, {}, {}, {}) == {}
+    assert proven_topics(a_flow(), first_pass, RecordComparison([], {}), {}, 0) == ({}, {})
     differs = replace(first_pass, target={ORDERS: Sums(99)})
     assert span_of(differs) is None
-    reached = {ORDERS: (90, 92, 90)}
-    found = spans(a_flow(), differs, reached, {ORDERS: {"duplicated": 2}}, NOW)
+    compared = RecordComparison([], {}, {ORDERS: (90, 92, 90)}, {ORDERS: {"duplicated": 2}})
+    _, found = proven_topics(a_flow(), differs, compared, NOW, 0)
     assert found["orders"].spans == {0: Span(0, 90, 0, 92, dense=False)}
-    assert spans(a_flow(), differs, reached, {ORDERS: {"missing-tail": 2}}, NOW) == {}
+    late = compared._replace(kinds={ORDERS: {"missing-tail": 2}})
+    assert proven_topics(a_flow(), differs, late, NOW, 0) == ({}, {})
 
 
 def outcomes(*given: Translated, parity_finding: Finding | None = None) -> tuple[CheckOutcome, ...]:

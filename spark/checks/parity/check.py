@@ -60,7 +60,6 @@ from kafka_replication.spark.checks.parity.proven import (
     earlier_summary,
     in_full_findings,
     proven_topics,
-    spans,
 )
 from kafka_replication.spark.checks.topics import absent_from_target, foreign_topic_findings
 from kafka_replication.spark.read.digests import SOURCE, TARGET
@@ -113,6 +112,7 @@ def check_parity(
     summary = counted(counts, guarded=flow.parameters.guard is not None) + earlier_summary(first_pass)
     coverage = _coverage(flow, first_pass, {**unread, **hidden}, differences, sides)
     samples = parity_samples(relevant)
+    proven, spans = proven_topics(flow.parameters, first_pass, comparison, topics, round(time.time()))
     return CheckOutcome(
         CheckName.PARITY,
         summary,
@@ -121,8 +121,8 @@ def check_parity(
         samples,
         coverage,
         topic_rows(partitions),
-        proven=proven_topics(flow.parameters, first_pass, comparison, topics, round(time.time())),
-        spans=spans(flow.parameters, first_pass, comparison.reached, comparison.kinds, topics),
+        proven=proven,
+        spans=spans,
     )
 
 

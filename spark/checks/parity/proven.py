@@ -5,7 +5,7 @@ if the source were lost. Nothing more is read.
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
-from kafka_replication.components.contract.evidence import ProvenTopic, PublishedPositions, SpannedTopic, Translated
+from kafka_replication.components.contract.evidence import ProvenTopic, PublishedPositions, SpannedTopic
 from kafka_replication.components.contract.grouping import grouped
 from kafka_replication.components.contract.parameters import FlowParameters
 from kafka_replication.components.contract.report import SAMPLES, CheckName, CheckOutcome, Finding, Verdict, note
@@ -21,22 +21,27 @@ def proven_topics(
     flow: FlowParameters,
     first_pass: FirstPass,
     comparison: RecordComparison,
-    now: Mapping[str, TopicIdentity],
+    topics: Mapping[str, TopicIdentity],
     now_seconds: int,
-) -> dict[str, ProvenTopic]:
-    """Return where the next validation may continue if this one passes. `now_seconds` is the time since 1970."""
+) -> tuple[dict[str, ProvenTopic], dict[str, SpannedTopic]]:
+    """Return where the next validation may continue if this one passes, and the spans of the partitions that were found
+    equal, as far as the topics' ids are known. `now_seconds` is the time since 1970.
+    """
     if why_never(flow):
-        return {}
-    differ, proofs = set(first_pass.disagreeing), {}
+        return {}, {}
+    differ, proofs, spans = set(first_pass.disagreeing), {}, dict[TopicPartition, Span]()
     for partition, source in first_pass.source_logs.items():
-        topic, logs = now.get(partition.topic), (source, first_pass.target_logs[partition])
+        topic, logs = topics.get(partition.topic), (source, first_pass.target_logs[partition])
         if topic is None or partition in first_pass.unread:
             continue
         if partition in differ:
             position = comparison.reached.get(partition)
             kinds = comparison.kinds.get(partition, {})
             proven = by_records(logs, position, kinds, now_seconds, compacted=topic.compacted) if position else None
+            if proven is not None:
+                spans[partition] = Span(*proven[:4], dense=False)
         else:
+            spans[partition] = _equal(first_pass, partition)
             before = first_pass.proven.get(partition)
             target = logs[1].after(before.target) if before else logs[1]
             proven = by_sums(
@@ -49,7 +54,11 @@ def proven_topics(
             )
         if proven is not None:
             proofs[partition] = proven
-    return topics_proven(proofs, now)
+    spanned = {
+        name: SpannedTopic(topics[name].source_id, topics[name].target_id, every)
+        for name, every in by_topic(spans).items()
+    }
+    return topics_proven(proofs, topics), spanned
 
 
 def earlier_counts(first_pass: FirstPass) -> dict[str, int]:
@@ -105,43 +114,12 @@ def positions_to_publish(digest: str, time: str, checks: Sequence[CheckOutcome])
     positions = {}
     for position in offsets.translated:
         topic = parity.spans.get(position.topic)
-        span = topic.spans.get(position.partition) if topic is not None else None
-        place = _place(position, span)
-        if span is not None and place is not None:
+        if topic is None or (span := topic.spans.get(position.partition)) is None:
+            continue
+        translated = TargetPlace(position.offset, position.read_again) if position.offset is not None else None
+        if place := further(place_in(span, position.committed), translated):
             positions[position.group, position.topic, position.partition] = ProvenPosition(position.committed, *place)
     return PublishedPositions(digest, time, parity.spans, positions, len(offsets.translated) - len(positions))
-
-
-def _place(position: Translated, span: Span | None) -> TargetPlace | None:
-    translated = TargetPlace(position.offset, position.read_again) if position.offset is not None else None
-    return further(place_in(span, position.committed) if span is not None else None, translated)
-
-
-def spans(
-    flow: FlowParameters,
-    first_pass: FirstPass,
-    reached: Mapping[TopicPartition, tuple[int, int, int]],
-    kinds: Mapping[TopicPartition, Mapping[str, int]],
-    topics: Mapping[str, TopicIdentity],
-) -> dict[str, SpannedTopic]:
-    """Return the spans of the partitions that this comparison found equal, as far as the topics' ids are known."""
-    if why_never(flow):
-        return {}
-    differ, found = set(first_pass.disagreeing), dict[TopicPartition, Span]()
-    for partition, source in first_pass.source_logs.items():
-        if partition.topic not in topics or partition in first_pass.unread:
-            continue
-        if partition not in differ:
-            found[partition] = _equal(first_pass, partition)
-        elif partition in reached:
-            logs, compacted = (source, first_pass.target_logs[partition]), topics[partition.topic].compacted
-            proven = by_records(logs, reached[partition], kinds.get(partition, {}), 0, compacted=compacted)
-            if proven is not None:
-                found[partition] = Span(*proven[:4], dense=False)
-    return {
-        name: SpannedTopic(topics[name].source_id, topics[name].target_id, every)
-        for name, every in by_topic(found).items()
-    }
 
 
 def _equal(first_pass: FirstPass, partition: TopicPartition) -> Span:
