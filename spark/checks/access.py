@@ -171,7 +171,7 @@ def _finding(side: ClusterAccess, gap: UnmetNeed) -> Finding:
     may = f"{need.principal} {operations} on {need} of {alias}"
     match gap.reason:
         case GapReason.DENIED:
-            message = f"an ACL denies {may}. A denial overrides every grant. Remedy: remove the denying ACL"
+            message = f"an ACL denies {may}. A denial overrides every grant"
             return fail("acl-denied", message, len(need.operations))
         case GapReason.NARROW:
             return note("acl-narrower", f"ACLs allow {may} for existing resources, but not for new ones")
@@ -199,11 +199,8 @@ def grant_command(cluster: ClusterParameters, need: Need) -> str:
 
 
 def _principal_unknown(side: ClusterAccess) -> Finding:
-    message = (
-        f"the ACLs on {side.parameters.alias} are not checked, because the flow's principal there is unknown. Remedy: "
-        "set `principal` next to the certificate"
-    )
-    return error("principal-unknown", message)
+    what = f"the ACLs on {side.parameters.alias} are not checked, because the flow's principal there is unknown"
+    return error("principal-unknown", what)
 
 
 def _acls_not_read(side: ClusterAccess, refusal: ClusterError) -> Finding:
@@ -212,7 +209,7 @@ def _acls_not_read(side: ClusterAccess, refusal: ClusterError) -> Finding:
         return note("authorizer-off", f"{alias} has no authorizer: every user may do everything")
     message = (
         f"the ACLs on {alias} are not checked, because the job may not read them. If a connector lacks permission to "
-        "see a topic or group, the other checks may miss that. Remedy: grant the job's user DESCRIBE on the cluster"
+        "see a topic or group, the other checks may miss that"
     )
     return error("acls-not-visible", message, side.needed)
 

@@ -335,12 +335,8 @@ def _outcome(
         and findings_of_positions
         and all(finding.finding.code == BEFORE_START for finding in findings_of_positions)
     ):
-        what = (
-            f"none of {numbered(len(look.positions), 'committed offset[|s]')} could be proven: all are "
-            "before the flow's start"
-        )
-        remedy = "Remedy: commit an offset after the start, and validate again"
-        findings.append(error("nothing-proven", f"{what}. {remedy}"))
+        offsets = numbered(len(look.positions), "committed offset[|s]")
+        findings.append(error("nothing-proven", f"none of {offsets} could be proven: all are before the flow's start"))
     unproven = _unproven(findings)
     read_again = [proof.read_again for proof in shown]
     by_counting = sum(proof.by_counting for proof in shown)

@@ -72,8 +72,7 @@ OF_OLD_SOURCE = fail(
 ABORTED = fail(
     "aborted-records",
     "record[|s] on {target} [belongs to a transaction that was|belong to transactions that were] aborted on {source}."
-    " The source connector reads uncommitted records, and every consumer of {target} sees [it|them]. Remedy: set "
-    "exactlyOnce, or source.consumer.isolation.level: read_committed in connectors.source.config",
+    " The source connector reads uncommitted records, and every consumer of {target} sees [it|them]",
 )
 # A restarted worker sends uncommitted records again. This must not make every later proof fail.
 DUPLICATED = note(
@@ -169,8 +168,7 @@ NOT_BEGUN = note(
 UNPROVEN = error(
     "start-not-proven",
     "record[|s] [is|are] only on {source}, in partitions that have never been replicated. The job cannot know whether"
-    " [it is|they are] from before the flow's start or lost. Remedy: write a record to each of these partitions and "
-    "validate again; if this error returns, no task replicates them",
+    " [it is|they are] from before the flow's start or lost",
 )
 # For a quick validation, which reads few records of the target.
 TAIL_NOT_PROVEN = error(
