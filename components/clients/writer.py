@@ -36,6 +36,15 @@ from kafka_replication.components.kafka.positions import CommittedOffset
 from kafka_replication.components.kafka.positions import TopicPartition as Partition
 
 _SECONDS = 15.0
+_NO_ANSWER = KafkaError(KafkaError._TIMED_OUT, "no answer in time")
+
+
+def _result(future: "Future[Any]") -> Any:
+    """Return what Kafka answers. Raises KafkaException, also without an answer."""
+    try:
+        return future.result(_SECONDS + 1)
+    except TimeoutError:
+        raise KafkaException(_NO_ANSWER) from None
 
 
 @dataclass(frozen=True)
@@ -71,7 +80,8 @@ class TopicAcls:
     def add(self, entries: Sequence[AclEntry]) -> None:
         """Add ACLs; they may already exist. Raises CannotRunError."""
         if entries:
-            self._change(self._admin.create_acls([_binding(entry) for entry in entries], request_timeout=_SECONDS))
+            bindings = [AclBinding(*_words(entry)) for entry in entries]
+            self._change(self._admin.create_acls(bindings, request_timeout=_SECONDS))
 
     def delete(self, entries: Sequence[AclEntry]) -> None:
         """Delete ACLs; they need not exist. Raises CannotRunError."""
@@ -82,20 +92,13 @@ class TopicAcls:
     def _change(self, asked: "dict[Any, Future[Any]]") -> None:
         try:
             for future in asked.values():
-                self._result(future)
+                _result(future)
         except KafkaException as error:
             what = f"ACLs of topics were not changed: {error.args[0].str()}"
             why = "The connectors' user needs Alter on the cluster."
             raise CannotRunError(
                 "acls-refused", what, self.alias, why, "correct it, and run the command again."
             ) from None
-
-    @staticmethod
-    def _result(future: "Future[Any]") -> Any:
-        try:
-            return future.result(_SECONDS + 1)
-        except TimeoutError:
-            raise KafkaException(KafkaError(KafkaError._TIMED_OUT, "no answer in time")) from None
 
 
 def _words(entry: AclEntry) -> tuple[Any, ...]:
@@ -108,10 +111,6 @@ def _words(entry: AclEntry) -> tuple[Any, ...]:
         AclOperation[entry.operation],
         AclPermissionType[entry.permission],
     )
-
-
-def _binding(entry: AclEntry) -> AclBinding:
-    return AclBinding(*_words(entry))
 
 
 _ACTIVE = frozenset({KafkaError.UNKNOWN_MEMBER_ID, KafkaError.NON_EMPTY_GROUP, KafkaError.REBALANCE_IN_PROGRESS})
@@ -154,11 +153,9 @@ class GroupWriter:
         request = [ConsumerGroupTopicPartitions(group, places)]
         try:
             future = self._admin.alter_consumer_group_offsets(request, request_timeout=_SECONDS)[group]
-            answered = future.result(_SECONDS + 1).topic_partitions
+            answered = _result(future).topic_partitions
         except KafkaException as error:
             raise self._refused(group, error.args[0]) from None
-        except TimeoutError:
-            raise self._refused(group, None) from None
         for answer in answered:
             if answer.error is not None:
                 raise self._refused(group, answer.error)
@@ -169,11 +166,9 @@ class GroupWriter:
         Raises NoAnswerError. Source: KafkaApis.handleOffsetCommitRequest; KIP-430.
         """
         # The client accepts only one group a call if it asks for operations.
-        asked = {group: self._described_group(group) for group in groups}
-        collection = TopicCollection(list(topics))
-        described = self._admin.describe_topics(
-            collection, include_authorized_operations=True, request_timeout=_SECONDS
-        )
+        options: dict[str, Any] = {"include_authorized_operations": True, "request_timeout": _SECONDS}
+        asked = {group: self._admin.describe_consumer_groups([group], **options)[group] for group in groups}
+        described = self._admin.describe_topics(TopicCollection(list(topics)), **options)
         by_group = {group: self._may_read(f"group {group}", future) for group, future in asked.items()}
         by_topic = {topic: self._may_read(f"topic {topic}", future) for topic, future in described.items()}
         return MissingReads(
@@ -182,60 +177,46 @@ class GroupWriter:
             tuple(name for name, may in {**by_group, **by_topic}.items() if may is None),
         )
 
-    def _described_group(self, group: str) -> "Future[Any]":
-        asked = self._admin.describe_consumer_groups(
-            [group], include_authorized_operations=True, request_timeout=_SECONDS
-        )
-        return asked[group]
-
     def _may_read(self, what: str, future: "Future[Any]") -> bool | None:
         """Return whether this login may Read it; None if the cluster does not say."""
         try:
-            rights = future.result(_SECONDS + 1).authorized_operations
+            rights = _result(future).authorized_operations
         except KafkaException as error:
             if error.args[0].code() in _FORBIDDEN:
                 return False
             if error.args[0].code() in _RIGHTS_UNKNOWN:
                 return None
-            told = error.args[0].str()
-        except TimeoutError:
-            told = "no answer in time"
-        else:
-            return None if rights is None else AclOperation.READ in rights
-        raise NoAnswerError(f"Kafka cluster {self._alias}: the rights on {what} could not be asked: {told}")
+            told = f"the rights on {what} could not be asked: {error.args[0].str()}"
+            raise NoAnswerError(f"Kafka cluster {self._alias}: {told}") from None
+        return None if rights is None else AclOperation.READ in rights
 
     def delete(self, group: str) -> None:
         """Delete a group without members; it need not exist. Raises CannotRunError."""
         try:
-            self._admin.delete_consumer_groups([group], request_timeout=_SECONDS)[group].result(_SECONDS + 1)
+            _result(self._admin.delete_consumer_groups([group], request_timeout=_SECONDS)[group])
         except KafkaException as error:
             if error.args[0].code() != KafkaError.GROUP_ID_NOT_FOUND:
                 raise self._not_deleted(group, error.args[0]) from None
-        except TimeoutError:
-            raise self._not_deleted(group, None) from None
 
-    def _not_deleted(self, group: str, error: KafkaError | None) -> CannotRunError:
-        told = error.str() if error is not None else "no answer in time"
+    def _not_deleted(self, group: str, error: KafkaError) -> CannotRunError:
         why, remedy = "Kafka did not delete it.", "run the command again."
-        if error is not None and error.code() in _ACTIVE:
+        if error.code() in _ACTIVE:
             why, remedy = "Kafka does not delete a running group.", "find out who uses this group, and stop it."
-        elif error is not None and error.code() in _FORBIDDEN:
+        elif error.code() in _FORBIDDEN:
             why = "The connectors' user needs Read and Delete on the group."
             allowed = "--operation Read --operation Delete"
             remedy = f"allow it: `kafka-acls --add --allow-principal … {allowed} --group '{group}'`."
-        what = f"the group {group} was not deleted: {told}"
+        what = f"the group {group} was not deleted: {error.str()}"
         return CannotRunError("delete-refused", what, self._alias, why, remedy)
 
-    def _refused(self, group: str, error: KafkaError | None) -> CannotRunError:
-        told = error.str() if error is not None else "no answer in time"
-        code = error.code() if error is not None else None
+    def _refused(self, group: str, error: KafkaError) -> CannotRunError:
         why, remedy = "Kafka did not take the offsets.", "run the command again; it finds what was committed."
-        if code in _ACTIVE:
+        if error.code() in _ACTIVE:
             why, remedy = "Only the members of a running group may commit for it.", "stop the group and run it again."
-        elif code in _FORBIDDEN:
+        elif error.code() in _FORBIDDEN:
             why = "The connectors' user needs Read on the group and on its topics, and had it when the command began."
             remedy = "run the command again; it names every right that is missing, and how to grant it."
-        what = f"the offsets of group {group} were not committed: {told}"
+        what = f"the offsets of group {group} were not committed: {error.str()}"
         return CannotRunError("commit-refused", what, self._alias, why, remedy)
 
 
@@ -277,11 +258,11 @@ class TopicWriter:
                 self._produce(key, value)
             self._producer.commit_transaction(_SECONDS)
         except BufferError:
-            raise self._refused(None) from None
+            raise self._refused(_NO_ANSWER) from None
         except KafkaException as error:
             # Kafka ends a transaction that takes too long with the error that another writer has begun.
             late = error.args[0].code() in _REPLACED and time.monotonic() >= until
-            raise self._refused(None if late else error.args[0]) from None
+            raise self._refused(_NO_ANSWER if late else error.args[0]) from None
 
     def _produce(self, key: bytes, value: bytes | None) -> None:
         try:
@@ -293,26 +274,22 @@ class TopicWriter:
     def _create(self, admin: AdminClient) -> None:
         wanted = NewTopic(self._topic, 1, config=_COMPACTED)
         try:
-            admin.create_topics([wanted], request_timeout=_SECONDS)[self._topic].result(_SECONDS + 1)
+            _result(admin.create_topics([wanted], request_timeout=_SECONDS)[self._topic])
         except KafkaException as error:
             if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                 raise self._refused(error.args[0]) from None
-        except TimeoutError:
-            raise self._refused(None) from None
 
-    def _refused(self, error: KafkaError | None) -> CannotRunError:
-        told = error.str() if error is not None else "no answer in time"
-        code = error.code() if error is not None else None
+    def _refused(self, error: KafkaError) -> CannotRunError:
         why, remedy = "Kafka did not take the records.", "wait: it is tried again; if that lasts, see the brokers' log."
-        if code in _REPLACED:
+        if error.code() in _REPLACED:
             why = "Another process has begun to write this topic, and only one may."
             what = f"another keeper writes {self._topic}"
             return CannotRunError(REPLACED, what, self._alias, why, "let only one keeper run for a stack.")
-        if code in _FORBIDDEN or code == KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
+        if error.code() in _FORBIDDEN or error.code() == KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
             why = "The keeper's user needs Create and Write on the topic, and Write on its transactional id."
             options = f"--topic {self._topic} --transactional-id {self._topic}"
             remedy = (
                 f"allow it: `kafka-acls.sh --add --allow-principal … --operation Create --operation Write {options}`."
             )
-        what = f"{self._topic} was not written: {told}"
+        what = f"{self._topic} was not written: {error.str()}"
         return CannotRunError("not-written", what, self._alias, why, remedy)
