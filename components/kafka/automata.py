@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from itertools import chain
-from typing import Any, NoReturn
+from typing import Any
 
 from kafka_replication.components.kafka.patterns import in_python, pattern_error
 from kafka_replication.components.kafka.topic_names import LONGEST_NAME, TOPIC_CHARACTERS, has_topic_characters_only
@@ -169,8 +169,10 @@ class _Builder:
 
     def sequence(self, nodes: Iterable[Node], state: int, flags: int) -> int:
         for operation, argument in nodes:
-            build = _BUILDERS.get(str(operation)) or _unknown(str(operation))
-            state = build(self, argument, state, flags)
+            name = str(operation)
+            if name not in _BUILDERS:
+                raise UndecidableError(f"it has a construct that is not supported here ({name.lower()})")
+            state = _BUILDERS[name](self, argument, state, flags)
         return state
 
     def state(self) -> int:
@@ -243,18 +245,6 @@ class _Builder:
         self.loose = "a look-around within a group"
         return state
 
-    def nothing(self, _argument: object, _state: int, _flags: int) -> int:
-        return self.state()
-
-    def literal(self, code: int, state: int, flags: int) -> int:
-        return self.step(character_range((code, code), flags), state)
-
-    def not_literal(self, code: int, state: int, flags: int) -> int:
-        return self.step(EVERY & ~character_range((code, code), flags), state)
-
-    def any(self, _argument: None, state: int, _flags: int) -> int:
-        return self.step(EVERY, state)
-
     def one_of(self, members: list[Node], state: int, flags: int) -> int:
         mask = 0
         for operation, argument in members:
@@ -296,14 +286,10 @@ class _Builder:
         return reached
 
 
-def _unknown(operation: str) -> NoReturn:
-    raise UndecidableError(f"it has a construct that is not supported here ({operation.lower()})")
-
-
 _BUILDERS: dict[str, Callable[[_Builder, Any, int, int], int]] = {
-    "LITERAL": _Builder.literal,
-    "NOT_LITERAL": _Builder.not_literal,
-    "ANY": _Builder.any,
+    "LITERAL": lambda names, code, state, flags: names.step(character_range((code, code), flags), state),
+    "NOT_LITERAL": lambda names, code, state, flags: names.step(EVERY & ~character_range((code, code), flags), state),
+    "ANY": lambda names, _argument, state, _flags: names.step(EVERY, state),
     "IN": _Builder.one_of,
     "BRANCH": _Builder.branch,
     "SUBPATTERN": _Builder.group,
@@ -315,5 +301,5 @@ _BUILDERS: dict[str, Callable[[_Builder, Any, int, int], int]] = {
     "AT": _Builder.anchor,
     "ASSERT": _Builder.look_around,
     "ASSERT_NOT": _Builder.look_around,
-    "FAILURE": _Builder.nothing,
+    "FAILURE": lambda names, _argument, _state, _flags: names.state(),
 }

@@ -84,10 +84,6 @@ def _one_of(before: _Beginnings, members: list[Any], flags: int) -> _Beginnings:
     return frozenset().union(*(_literal(before, code, flags) for _, code in members))
 
 
-def _branch(before: _Beginnings, argument: Any, flags: int) -> _Beginnings:
-    return frozenset().union(*(_after(before, alternative, flags) for alternative in argument[1]))
-
-
 def _group(before: _Beginnings, argument: Any, flags: int) -> _Beginnings:
     _, added, removed, nodes = argument
     return _after(before, nodes, (flags | added) & ~removed)
@@ -105,7 +101,7 @@ def _repeat(before: _Beginnings, argument: Any, flags: int) -> _Beginnings:
 _FOLLOW: dict[str, Callable[[_Beginnings, Any, int], _Beginnings]] = {
     "LITERAL": _literal,
     "IN": _one_of,
-    "BRANCH": _branch,
+    "BRANCH": lambda before, argument, flags: frozenset().union(*(_after(before, one, flags) for one in argument[1])),
     "SUBPATTERN": _group,
     "MAX_REPEAT": _repeat,
     "MIN_REPEAT": _repeat,

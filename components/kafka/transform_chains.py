@@ -397,7 +397,7 @@ def _passed_by(steps: Sequence[_Asked], answers: Mapping[_Question, bool]) -> It
             if applies:
                 return
         elif applies:
-            headers |= _known_headers(step.step)
+            headers |= {used.header: used.writes for used in headers_used(step.step)}
             if step.step.kind not in (*_HEADERS, *_KNOWN):
                 headers.clear()
 
@@ -408,15 +408,3 @@ def _answer_of(asked: _Asked, headers: Mapping[str, bool], answers: Mapping[_Que
     if asked.header in headers:
         return headers[asked.header]
     return asked.question is not None and answers[asked.question]
-
-
-def _known_headers(step: Step) -> dict[str, bool]:
-    """Return the headers that a record certainly has, or certainly lacks, after a transform."""
-    match step.kind:
-        case "InsertHeader":
-            return {step.text("header"): True}
-        case "HeaderFrom":
-            return dict.fromkeys(step.listed("headers"), True)
-        case "DropHeaders":
-            return dict.fromkeys(step.listed("headers"), False)
-    return {}
