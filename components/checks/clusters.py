@@ -382,12 +382,7 @@ def _check_different(topology: Topology, known: Mapping[str, set[tuple[str, int]
 
 def _returns(first: str, second: str, sides: Collection[tuple[str, str]], one: Mapping[str, str]) -> bool:
     """Return whether flows lead from one alias to the other, if clusters with the same address are `one`."""
-    left, seen = [target for source, target in sides if source == first], set[str]()
-    while left:
-        alias = left.pop()
-        if alias == second:
-            return True
-        if one[alias] not in seen:
-            seen.add(one[alias])
-            left += [target for source, target in sides if one[source] == one[alias]]
-    return False
+    reached = [target for source, target in sides if source == first]
+    for alias in reached:
+        reached += {target for source, target in sides if one[source] == one[alias]} - {*reached}
+    return second in reached

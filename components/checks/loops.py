@@ -10,7 +10,6 @@ A guard recognizes the records of its target by a header that another guard has 
 count, because Connect compares them literally.
 """
 
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -49,7 +48,10 @@ def check_loops(flows: Sequence[ExpandedFlow]) -> Iterator[Problem]:
 
 def _rings(flows: Sequence[ExpandedFlow]) -> Iterator[Cycle]:
     """Yield a ring through each unguarded flow that is in one."""
-    legs = {flow.name: _leg(flow) for flow in flows}
+    legs = {
+        flow.name: Leg(flow.name, replication_policy(flow.settings), topic_selection(flow.settings, flow.kafka))
+        for flow in flows
+    }
     by_source = legs_by_source(legs.values())
     identity = [flow for flow in flows if not flow.settings.loop_guard and flow.settings.policy is Policy.IDENTITY]
     rings = [cycle_of_selections(legs[flow.name], by_source) for flow in identity]
@@ -59,10 +61,6 @@ def _rings(flows: Sequence[ExpandedFlow]) -> Iterator[Cycle]:
     unguarded = [legs[flow.name] for flow in others if not flow.settings.loop_guard]
     rings += [cycle_of_selections(leg, growing) for leg in unguarded if may_begin_growing_cycle(leg, growing)]
     return (ring for ring in rings if ring is not None)
-
-
-def _leg(flow: ExpandedFlow) -> Leg:
-    return Leg(flow.name, replication_policy(flow.settings), topic_selection(flow.settings, flow.kafka))
 
 
 def check_halves(flows: Sequence[ExpandedFlow]) -> Iterator[Problem]:
@@ -205,14 +203,10 @@ def _guard_that_needs(
 
 def _reached(start: str, end: str, flows: Sequence[ExpandedFlow]) -> set[str]:
     """Return the clusters that records may reach from `start` without passing through `end`."""
-    clusters, waiting = {start}, deque([start])
-    while waiting:
-        here = waiting.popleft()
-        for target in (flow.settings.target for flow in flows if flow.settings.source == here):
-            if target not in clusters and target != end:
-                clusters.add(target)
-                waiting.append(target)
-    return clusters
+    clusters = [start]
+    for here in clusters:
+        clusters += {flow.settings.target for flow in flows if flow.settings.source == here} - {*clusters, end}
+    return set(clusters)
 
 
 def _marker_touched(touch: _Touch, flow: ExpandedFlow, guard: ExpandedFlow) -> Problem:

@@ -5,7 +5,6 @@ existing topics circulate in such a ring.
 """
 
 import re
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -171,32 +170,23 @@ def _shortest_ring(
 
     `follows` says whether a leg may extend the path so far, `closes` whether a path back to the source counts.
     """
-    came_from: dict[str, Leg | None] = {first.flow: None}
-    queue = deque([first])
-    while queue:
-        here = queue.popleft()
-        way = _way_to(here, came_from)
-        if here.target == first.source:
+    taken = {first.flow}
+    ways: list[tuple[Leg, ...]] = [(first,)]
+    for way in ways:
+        if way[-1].target == first.source:
             if closes(way):
-                return Cycle(tuple(way))
+                return Cycle(way)
             continue
         # The path back comes first, because each question about another leg takes milliseconds.
-        for leg in sorted(legs.get(here.target, ()), key=lambda leg: leg.target != first.source):
-            if leg.flow in came_from or not follows(way, leg):
+        for leg in sorted(legs.get(way[-1].target, ()), key=lambda leg: leg.target != first.source):
+            if leg.flow in taken or not follows(way, leg):
                 continue
-            if leg.target == first.source and closes([*way, leg]):
+            if leg.target == first.source and closes((*way, leg)):
                 return Cycle((*way, leg))
-            came_from[leg.flow] = here
+            taken.add(leg.flow)
             if leg.target != first.source:
-                queue.append(leg)
+                ways.append((*way, leg))
     return None
-
-
-def _way_to(leg: Leg, came_from: Mapping[str, Leg | None]) -> list[Leg]:
-    way = [leg]
-    while (before := came_from[way[-1].flow]) is not None:
-        way.append(before)
-    return way[::-1]
 
 
 def _disjoint(before: Leg, added: str, after: Leg) -> bool:

@@ -4,7 +4,6 @@ Loop guards do not help, because they drop only what returns to a cluster that i
 paths begin with the same one. A filter of a guard's header helps.
 """
 
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
@@ -73,16 +72,15 @@ def _in_circles(legs: list[Leg]) -> list[Leg]:
 
 def _paths(first: Leg, keeping: LegsBySource, shared: _Shared) -> list[Path]:
     """Return a shortest path to each leg, by legs that keep the names of topics and may share topics."""
-    paths: dict[str, Path] = {first.flow: (first,)}
-    waiting: deque[Path] = deque([(first,)])
-    while waiting:
-        path = waiting.popleft()
+    taken = {first.flow}
+    paths: list[Path] = [(first,)]
+    for path in paths:
         passed = {first.source, *(leg.target for leg in path)}
         for leg in keeping.get(path[-1].target, ()):
-            if leg.flow not in paths and leg.target not in passed and _may_share([*path, leg], shared):
-                paths[leg.flow] = (*path, leg)
-                waiting.append(paths[leg.flow])
-    return list(paths.values())
+            if leg.flow not in taken and leg.target not in passed and _may_share([*path, leg], shared):
+                taken.add(leg.flow)
+                paths.append((*path, leg))
+    return paths
 
 
 def _may_share(legs: Iterable[Leg], shared: _Shared) -> bool:
