@@ -7,9 +7,10 @@ Connect refuses a connector with a wrong class or value, and silently ignores a 
 
 import difflib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from kafka_replication.components.checks.property_values import check_value
+from kafka_replication.components.contract.grouping import grouped
 from kafka_replication.components.contract.problems import Problem, warning
 from kafka_replication.components.flows.expansion import ExpandedFlow
 from kafka_replication.components.flows.naming import replication_policy
@@ -115,8 +116,8 @@ def check_transform_settings(flow: ExpandedFlow) -> Iterator[Problem]:
         yield from _check_transform(where, transform, flow.kafka)
     for where, (name, role) in converters.items():
         yield from check_class(where, name, role)
-    yield from _check_predicates(flow)
-    yield from _check_filters(flow)
+    yield from _of_every_source(_check_predicates(flow))
+    yield from _of_every_source(_check_filters(flow))
 
 
 def _converters(path: str, chosen: Converters) -> dict[str, tuple[str, Role]]:
@@ -208,19 +209,21 @@ def _unknown(where: str, key: str, outer: str, known: Mapping[str, Definition]) 
     )
 
 
-def _check_filters(flow: ExpandedFlow) -> Iterator[Problem]:
-    dropping: dict[str, Problem | None] = {}
+def _of_every_source(found: Iterable[tuple[str, Problem | None]]) -> Iterator[Problem]:
+    """Yield the problem of a place if every source connector has it: those with different topics share a transform."""
+    for problems in grouped(found).values():
+        if None not in problems:
+            yield from filter(None, problems[:1])
+
+
+def _check_filters(flow: ExpandedFlow) -> Iterator[tuple[str, Problem | None]]:
     for part, settings in each_source(flow.settings):
         in_order = list(settings.transforms.in_order())
         always = _filters_of_everything(settings, flow.kafka) if in_order else []
         for place, name, transform in in_order:
             where = flow.where(source_key(flow.settings, part, f"transforms.{place}.{name}"))
-            # Several source connectors with different topics can share a transform.
-            if name not in always or (transform.predicate is None and transform.negate):
-                dropping[where] = None
-            else:
-                dropping.setdefault(where, _drops_everything(where, name, transform))
-    yield from (problem for problem in dropping.values() if problem is not None)
+            passes = name not in always or (transform.predicate is None and transform.negate)
+            yield where, None if passes else _drops_everything(where, name, transform)
 
 
 def _filters_of_everything(flow: Flow, kafka: str) -> list[str]:
@@ -248,8 +251,7 @@ def _drops_everything(where: str, name: str, transform: Transform) -> Problem:
     )
 
 
-def _check_predicates(flow: ExpandedFlow) -> Iterator[Problem]:
-    useless: dict[str, Problem | None] = {}
+def _check_predicates(flow: ExpandedFlow) -> Iterator[tuple[str, Problem | None]]:
     for part, settings in each_source(flow.settings):
         for place, name, transform in settings.transforms.in_order():
             predicate = transform.predicate
@@ -258,12 +260,8 @@ def _check_predicates(flow: ExpandedFlow) -> Iterator[Problem]:
             key = f"transforms.{place}.{name}.predicate.config.pattern"
             where = flow.where(source_key(flow.settings, part, key))
             pattern = str(predicate.config.get("pattern", ""))
-            # Several source connectors with different topics can share a transform.
-            if not _matches_none(settings, pattern):
-                useless[where] = None
-            else:
-                useless.setdefault(where, _never_holds(where, settings, pattern, negate=transform.negate))
-    yield from (problem for problem in useless.values() if problem is not None)
+            useless = _matches_none(settings, pattern)
+            yield where, _never_holds(where, settings, pattern, negate=transform.negate) if useless else None
 
 
 def _matches_none(flow: Flow, pattern: str) -> bool:
