@@ -24,6 +24,7 @@ from kafka_replication.components.properties.keys import (
 )
 from kafka_replication.components.render.kafka_connect import EXACTLY_ONCE_SUPPORT, WORKER_OWNED
 from kafka_replication.components.topology.clusters import Properties, PropertyValue
+from kafka_replication.components.topology.known_keys import OF_CONNECTORS
 from kafka_replication.components.topology.model import ExactlyOnce, PrefixlessPair
 
 #: Properties that Strimzi sets from other fields of a KafkaConnector.
@@ -57,15 +58,8 @@ _CONNECTOR_OWNED = {
     **{f"{part}.converter": f"set `transforms.converters.{part}` of the flow" for part in ("key", "value", "header")},
     "source.cluster.alias": "set `source` of the flow",
     "target.cluster.alias": "set `target` of the flow",
-    "refresh.topics.interval.seconds": "set `intervals.refreshTopicsSeconds` of the flow",
-    "refresh.groups.interval.seconds": "set `intervals.refreshGroupsSeconds` of the flow",
-    "emit.checkpoints.interval.seconds": "set `intervals.emitCheckpointsSeconds` of the flow",
-    "emit.heartbeats.interval.seconds": "set `intervals.emitHeartbeatsSeconds` of the flow",
-    "sync.group.offsets.enabled": "set `syncGroupOffsets` of the flow",
-    "sync.group.offsets.interval.seconds": "set `intervals.syncGroupOffsetsSeconds` of the flow",
-    "sync.topic.acls.enabled": "set `syncTopicAcls` of the flow",
+    **{key: f"set `{ours}` of the flow" for key, ours in OF_CONNECTORS.items()},
     "emit.offset-syncs.enabled": "set `offsetSyncs.enabled` of the flow",
-    "offset.lag.max": "set `offsetSyncs.lagMax` of the flow",
     "heartbeats.replication.enabled": "set `replicateHeartbeats` of the flow",
     "exactly.once.support": "set `exactlyOnce` of the flow",
     "enabled": "set `enabled` or `state` of the connector",

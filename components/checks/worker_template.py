@@ -14,6 +14,7 @@ from kafka_replication.components.checks.property_values import is_open_credenti
 from kafka_replication.components.contract.problems import Problem
 from kafka_replication.components.flows.expansion import ExpandedFlow, FlowShape
 from kafka_replication.components.properties.definitions import nearest
+from kafka_replication.components.topology.known_keys import leaves
 
 #: The schema of these fields of a KafkaConnect in every API version; `checks.versions` knows which operator has what.
 #: tests/contract/worker_template.py writes it from the definitions that Strimzi's own generator prints.
@@ -92,11 +93,7 @@ def _refused(flow: ExpandedFlow) -> Iterator[Problem]:
 
 def credentials_in(value: Any, where: str) -> Iterator[str]:
     """Yield where a text is or contains a credential."""
-    if isinstance(value, Mapping | list | tuple):
-        for key, below in value.items() if isinstance(value, Mapping) else enumerate(value):
-            yield from credentials_in(below, f"{where}.{key}")
-    elif is_open_credential("", value):
-        yield where
+    return (at for at, leaf in leaves(value, where) if is_open_credential("", leaf))
 
 
 def _mistakes(schema: Any, value: Any, where: str) -> Iterator[Problem]:

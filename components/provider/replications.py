@@ -16,6 +16,7 @@ from kafka_replication.components.render.deployments import flow_outputs
 from kafka_replication.components.render.job_parameters import job_parameters
 from kafka_replication.components.resources.registration import known_output, unknown_keys
 from kafka_replication.components.resources.whole_topology import WholeTopologyArgs, register_topology
+from kafka_replication.components.topology.known_keys import leaves
 from kafka_replication.components.topology.model import Topology
 from kafka_replication.components.topology.parsing import parse_topology
 
@@ -86,23 +87,10 @@ def _topology(args: ReplicationsArgs) -> Topology:
     yet.
     """
     given = {key: args[key] for key in ("strimzi", "clusters", "replications", "monitoring") if key in args}
-    if problems := [
-        _not_plain(path) for key, value in args.items() if key != "secrets" for path in _outputs(value, key)
-    ]:
+    every = (leaf for key, value in args.items() if key != "secrets" for leaf in leaves(value, key))
+    if problems := [_not_plain(path) for path, value in every if isinstance(value, pulumi.Output)]:
         raise ReplicationError(problems)
     return parse_topology(_whole_numbers(given))
-
-
-def _outputs(value: object, path: str) -> list[str]:
-    if isinstance(value, pulumi.Output):
-        return [path]
-    if isinstance(value, Mapping):
-        return [path_of_output for key, below in value.items() for path_of_output in _outputs(below, f"{path}.{key}")]
-    if isinstance(value, list):
-        return [
-            path_of_output for index, below in enumerate(value) for path_of_output in _outputs(below, f"{path}.{index}")
-        ]
-    return []
 
 
 def _whole_numbers(value: Any) -> Any:

@@ -20,6 +20,7 @@ from kafka_replication.components.render.deployments import Deployment, FlowOutp
 from kafka_replication.components.render.kafka_connect import EXACTLY_ONCE_SUPPORT
 from kafka_replication.components.render.planned_objects import ObjectRole, PlannedObject, needed_keys
 from kafka_replication.components.topology.clusters import Cluster
+from kafka_replication.components.topology.known_keys import leaves
 from kafka_replication.components.topology.model import ExactlyOnce, Replication, Topology
 from kafka_replication.components.topology.parsing import parse_topology
 
@@ -45,17 +46,9 @@ def refuse_exactly_once(where: str, workers: Mapping[str, Any]) -> None:
         )
 
 
-def _support(value: Any) -> Iterator[str]:
+def _support(resource: object) -> Iterator[str]:
     """Yield the workers' setting, wherever a custom resource keeps their configuration."""
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            if key == EXACTLY_ONCE_SUPPORT:
-                yield str(inner)
-            else:
-                yield from _support(inner)
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            yield from _support(inner)
+    return (str(value) for path, value in leaves(resource, "") if path.endswith(f".{EXACTLY_ONCE_SUPPORT}"))
 
 
 def one_step_hooks(flow: ResolvedFlow, name: str, planned: PlannedObject) -> pulumi.ResourceHookBinding | None:

@@ -2,12 +2,23 @@
 
 import difflib
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from kafka_replication.components.topology.clusters import Model
 
+#: Property of a connector that derives from the topology -> the path of our key in a flow.
+OF_CONNECTORS: Mapping[str, str] = {
+    "sync.group.offsets.enabled": "syncGroupOffsets",
+    "sync.topic.acls.enabled": "syncTopicAcls",
+    "offset.lag.max": "offsetSyncs.lagMax",
+    "refresh.topics.interval.seconds": "intervals.refreshTopicsSeconds",
+    "refresh.groups.interval.seconds": "intervals.refreshGroupsSeconds",
+    "emit.checkpoints.interval.seconds": "intervals.emitCheckpointsSeconds",
+    "emit.heartbeats.interval.seconds": "intervals.emitHeartbeatsSeconds",
+    "sync.group.offsets.interval.seconds": "intervals.syncGroupOffsetsSeconds",
+}
 #: Their key -> the path of ours, relative to where our key is accepted.
 OURS: Mapping[str, str] = {
     "topicsPattern": "topics",
@@ -35,17 +46,10 @@ OURS: Mapping[str, str] = {
     "replication.policy.class": "policy",
     "replication.policy.separator": "separator",
     "exactly.once.source.support": "exactlyOnce",
-    "sync.group.offsets.enabled": "syncGroupOffsets",
-    "sync.topic.acls.enabled": "syncTopicAcls",
-    "offset.lag.max": "offsetSyncs.lagMax",
     "offset-syncs.topic.location": "offsetSyncs.location",
     "emit.heartbeats.enabled": "connectors.heartbeat.enabled",
     "emit.checkpoints.enabled": "connectors.checkpoint.enabled",
-    "refresh.topics.interval.seconds": "intervals.refreshTopicsSeconds",
-    "refresh.groups.interval.seconds": "intervals.refreshGroupsSeconds",
-    "emit.checkpoints.interval.seconds": "intervals.emitCheckpointsSeconds",
-    "emit.heartbeats.interval.seconds": "intervals.emitHeartbeatsSeconds",
-    "sync.group.offsets.interval.seconds": "intervals.syncGroupOffsetsSeconds",
+    **OF_CONNECTORS,
     "config": "connectors.source.config",
 }
 
@@ -159,6 +163,15 @@ def _nearest(key: str, accepted: list[str]) -> str:
 
 def _plain(key: str) -> str:
     return key.lower().replace("_", "").replace("-", "")
+
+
+def leaves(data: object, path: str) -> Iterator[tuple[str, object]]:
+    """Yield the values in the data that are neither mappings nor lists, each after its dotted path."""
+    if not isinstance(data, Mapping | list | tuple):
+        yield path, data
+        return
+    for key, below in data.items() if isinstance(data, Mapping) else enumerate(data):
+        yield from leaves(below, f"{path}.{key}")
 
 
 def value_at(data: object, path: Iterable[str | int]) -> object:
