@@ -14,6 +14,7 @@ from kafka_replication.components.kafka.acls import (
     EVERY_NAME,
     EVERYONE,
     AclEntry,
+    Need,
     administrator,
     grant_options,
     operation_title,
@@ -214,11 +215,8 @@ def _missing_acls(target: str, acls: Iterable[AclEntry]) -> Iterator[Missing]:
 
 
 def _resource(entry: AclEntry) -> str:
-    kind = entry.resource.lower().replace("_", " ")
-    beginning = "every " if _is_wide(entry) else ""
-    name = f" that begins with {entry.name}" if entry.pattern == "PREFIXED" else f" {entry.name}"
-    host = "" if entry.host == "*" else f" from {entry.host}"
-    return f"{beginning}{kind}{'' if entry.name == EVERY_NAME else name}{host}"
+    need = Need(entry.principal, entry.resource, entry.pattern.lower(), entry.name, (entry.operation,))
+    return str(need) if entry.host == "*" else f"{need} from {entry.host}"
 
 
 def _denied(target: str, allowed: AclEntry, by: AclEntry) -> Missing:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from kafka_replication.components.clients.errors import ClusterError
 from kafka_replication.components.clients.readiness import ready_facts
 from kafka_replication.components.contract.parameters import AclParameters, ClusterParameters
-from kafka_replication.components.contract.readiness import NO_QUOTAS, Readiness, judge, summary, unjudged
+from kafka_replication.components.contract.readiness import NO_QUOTAS, OPEN, Readiness, judge, summary, unjudged
 from kafka_replication.components.contract.report import (
     SAMPLES,
     CheckName,
@@ -31,8 +31,6 @@ _NOT_LOOKED = frozenset({"not-authorized", "authorizer-off"})
 _PRINCIPAL_UNKNOWN = "principal-unknown"
 #: Findings that say permissions could not be judged. If a principal is unknown, so are the permissions that it lacks.
 _UNKNOWN = ("acl-of-hosts", "acls-not-visible", "principal-without-acls", _PRINCIPAL_UNKNOWN)
-#: Kafka's broker property; its default is false.
-_OPEN = "allow.everyone.if.no.acl.found"
 
 
 @dataclass(frozen=True)
@@ -181,9 +179,7 @@ def _finding(side: ClusterAccess, gap: UnmetNeed) -> Finding:
                 f"ACLs allow {may} from some hosts but not from others, and the job does not know the workers' hosts",
                 len(need.operations),
             )
-        case GapReason.MISSING if not side.cluster.has_acl(need.resource, need.name) and side.cluster.brokers_set(
-            _OPEN
-        ):
+        case GapReason.MISSING if not side.cluster.has_acl(need.resource, need.name) and side.cluster.brokers_set(OPEN):
             return note(
                 "open-to-all", f"no ACL allows {may}, but the cluster lets every user access resources without ACLs"
             )
