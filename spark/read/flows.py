@@ -1,9 +1,8 @@
 """A flow opened for checking: connected to both clusters, with its selection resolved."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
-from typing import Self
 
 from pyspark.sql import DataFrame
 
@@ -24,17 +23,11 @@ TIMEOUT_SECONDS = 20.0
 
 
 class FlowCluster(KafkaReader):
-    """A cluster of the flow, with the `options` with which Spark reads it; use as a context manager."""
+    """A cluster of the flow, with the `options` with which Spark reads it."""
 
     def __init__(self, options: ClientOptions) -> None:
         super().__init__(options.alias, options.config, TIMEOUT_SECONDS)
         self.options = options
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 @dataclass(frozen=True)
@@ -129,8 +122,8 @@ def open_flow(flow: FlowParameters, spark: Spark, resolve: Resolve, progress: Pr
     """
     convert = keystore_to_pem(spark)
     with (
-        FlowCluster(client_options(flow.source, resolve, convert)) as source,
-        FlowCluster(client_options(flow.target, resolve, convert)) as target,
+        closing(FlowCluster(client_options(flow.source, resolve, convert))) as source,
+        closing(FlowCluster(client_options(flow.target, resolve, convert))) as target,
     ):
         progress(f"{flow.name}: asking {flow.source.alias} and {flow.target.alias} for topics")
         existing = frozenset(source.topics())

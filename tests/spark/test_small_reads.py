@@ -1,6 +1,7 @@
 """Many small ranges in few reads, with one consumer."""
 
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
@@ -53,7 +54,7 @@ def cluster(started: Spark, endpoints: Endpoints, monkeypatch: pytest.MonkeyPatc
     for name, password in passwords(endpoints).items():
         monkeypatch.setenv(name, password)
     parameters = ClusterParameters.model_validate(cluster_document(endpoints.regions["useast"]))
-    with FlowCluster(client_options(parameters, resolver(), keystore_to_pem(started))) as opened:
+    with closing(FlowCluster(client_options(parameters, resolver(), keystore_to_pem(started)))) as opened:
         yield opened
 
 

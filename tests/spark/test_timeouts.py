@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
@@ -32,7 +33,7 @@ def test_a_cluster_that_never_answers_is_unreachable_and_the_remedy_is_to_check_
     silent: str,
 ) -> None:
     with (
-        FlowCluster(ClientOptions("useast", silent, {}, {"bootstrap.servers": silent})) as cluster,
+        closing(FlowCluster(ClientOptions("useast", silent, {}, {"bootstrap.servers": silent}))) as cluster,
         pytest.raises(ClusterError) as raised,
     ):
         cluster.topics()
@@ -45,7 +46,7 @@ def test_brokers_that_stop_answering_are_reported_as_busy(
     for name, password in passwords(endpoints).items():
         monkeypatch.setenv(name, password)
     given = ClusterParameters.model_validate(cluster_document(endpoints.regions["useast"]))
-    with FlowCluster(client_options(given, resolver(), keystore_to_pem(started))) as cluster:
+    with closing(FlowCluster(client_options(given, resolver(), keystore_to_pem(started)))) as cluster:
         cluster.topics()
         cluster.forget()
         with suspended("kafka-useast"), pytest.raises(ClusterError) as raised:
