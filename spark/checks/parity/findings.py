@@ -152,11 +152,9 @@ def final_partitions(
     on_target = {partition: sums.records for partition, sums in first_pass.target.items()}
     unequal = {*first_pass.disagreeing, *first_pass.unread}
     if differences is not None:
-        by_partition: dict[TopicPartition, list[Difference]] = {partition: [] for partition in first_pass.disagreeing}
-        for difference in differences:
-            by_partition[difference.partition].append(difference)
-        for partition, members in by_partition.items():
-            on_target[partition] = target_records(first_pass.source[partition].records, members)
+        members = grouped((difference.partition, difference) for difference in differences)
+        for partition in first_pass.disagreeing:
+            on_target[partition] = target_records(first_pass.source[partition].records, members.get(partition, ()))
         decisive = {difference.partition for difference in differences if difference.kind != BEFORE_START}
         unequal = decisive | set(first_pass.unread)
     return {

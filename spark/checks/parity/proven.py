@@ -5,16 +5,17 @@ if the source were lost. Nothing more is read.
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
-from kafka_replication.components.contract.evidence import ProvenTopic, PublishedPositions, SpannedTopic
+from kafka_replication.components.contract.evidence import Proven, ProvenTopic, PublishedPositions, SpannedTopic
 from kafka_replication.components.contract.grouping import grouped
 from kafka_replication.components.contract.parameters import FlowParameters
 from kafka_replication.components.contract.report import SAMPLES, CheckName, CheckOutcome, Finding, Verdict, note
 from kafka_replication.components.contract.wording import agreeing, numbered
-from kafka_replication.components.kafka.positions import TopicPartition, by_topic
+from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition, by_topic
 from kafka_replication.components.kafka.proven_positions import ProvenPosition, Span, TargetPlace, further, place_in
 from kafka_replication.spark.checks.parity.comparison import RecordComparison
 from kafka_replication.spark.checks.parity.evidence import TopicIdentity, by_records, by_sums, topics_proven, why_never
 from kafka_replication.spark.checks.parity.first_pass import FirstPass
+from kafka_replication.spark.checks.parity.sums import Sums
 
 
 def proven_topics(
@@ -41,17 +42,12 @@ def proven_topics(
             if proven is not None:
                 spans[partition] = Span(*proven[:4], dense=False)
         else:
-            spans[partition] = _equal(first_pass, partition)
             before = first_pass.proven.get(partition)
             target = logs[1].after(before.target) if before else logs[1]
-            proven = by_sums(
-                before,
-                logs,
-                (first_pass.source_read.get(partition, source), target),
-                (first_pass.source[partition], first_pass.target[partition]),
-                now_seconds,
-                compacted=topic.compacted,
-            )
+            read = first_pass.source_read.get(partition, source), target
+            sums = first_pass.source[partition], first_pass.target[partition]
+            spans[partition] = _equal(before, logs[1], read, sums)
+            proven = by_sums(before, logs, read, sums, now_seconds, compacted=topic.compacted)
         if proven is not None:
             proofs[partition] = proven
     spanned = {
@@ -122,17 +118,15 @@ def positions_to_publish(digest: str, time: str, checks: Sequence[CheckOutcome])
     return PublishedPositions(digest, time, parity.spans, positions, len(offsets.translated) - len(positions))
 
 
-def _equal(first_pass: FirstPass, partition: TopicPartition) -> Span:
-    """Return the span of a partition whose sums are equal, now and in what earlier validations have proven about it."""
-    before = first_pass.proven.get(partition)
-    target = first_pass.target_logs[partition]
-    source = first_pass.source_read.get(partition, first_pass.source_logs[partition])
-    begin = (source.start, target.start)
-    read_on_target, dense = target, True
+def _equal(
+    before: Proven | None, target_log: OffsetRange, read: tuple[OffsetRange, OffsetRange], sums: tuple[Sums, Sums]
+) -> Span:
+    """Return the span of a partition whose sums are equal in what was `read` of source and target, and in what earlier
+    validations have proven about it.
+    """
+    (source, target), (here, there) = read, sums
+    begin, dense = (source.start, target_log.start), (here.records, there.records) == (source.size, target.size)
     if before is not None:
         begin = (before.source_start, before.target_start)
-        read_on_target = target.after(before.target)
-        dense = before.dense and before.records == before.target - before.target_start
-    here, there = first_pass.source[partition].records, first_pass.target[partition].records
-    dense = dense and (here, there) == (source.size, read_on_target.size)
-    return Span(begin[0], max(begin[0], source.end), begin[1], max(begin[1], target.end), dense)
+        dense = dense and before.dense and before.records == before.target - before.target_start
+    return Span(begin[0], max(begin[0], source.end), begin[1], max(begin[1], target_log.end), dense)
