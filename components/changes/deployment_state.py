@@ -11,6 +11,7 @@ from kafka_replication.components.kafka.connectors import ROLE_OF_CLASS
 from kafka_replication.components.kafka.patterns import alternatives
 from kafka_replication.components.kafka.replication_policy import KNOWN_POLICIES, Policy, ReplicationPolicy
 from kafka_replication.components.properties.values import value_text
+from kafka_replication.components.render.api_versions import GROUP_FIELDS
 from kafka_replication.components.render.connector_config import GUARD_FILTER
 from kafka_replication.components.render.planned_objects import PART_OF, Manifest, ObjectRole
 from kafka_replication.components.render.secrets import CONFIG_MAP_PROVIDER
@@ -147,12 +148,11 @@ class DeploymentState:
 #: Fields of a worker resource that do not affect its pods. The operator sets log levels in running workers.
 #: Source: Strimzi KafkaConnectAssemblyOperator, AbstractConnectOperator.
 _NOT_IN_PODS = frozenset({"replicas", "logging", "bootstrapServers", "config", "template", "connectCluster", "mirrors"})
-_NOT_IN_PODS |= {"target", "clusters", "groupId", "configStorageTopic", "offsetStorageTopic", "statusStorageTopic"}
+_NOT_IN_PODS |= {"target", "clusters", *GROUP_FIELDS.values()}
 _MONITORING_KINDS = frozenset({"PodMonitor", "PrometheusRule"})
 _POD_TEMPLATES = frozenset({"pod", "connectContainer", "initContainer"})
-_GROUP_PROPERTIES = frozenset({"group.id", "config.storage.topic", "offset.storage.topic", "status.storage.topic"})
-#: Field of the API `v1` -> worker property of older APIs. A changed offsets topic has more effects than a restart.
-_STORAGE_TOPICS = {"configStorageTopic": "config.storage.topic", "statusStorageTopic": "status.storage.topic"}
+#: A changed offsets topic has more effects than a restart.
+_STORAGE_TOPICS = ("config.storage.topic", "status.storage.topic")
 #: Property of a connector -> field of a mirror.
 _TOPICS = {"topics": "topicsPattern", "topics.exclude": "topicsExcludePattern"}
 _GROUPS = {"groups": "groupsPattern", "groups.exclude": "groupsExcludePattern"}
@@ -211,7 +211,7 @@ def _workers(body: Manifest) -> DeployedWorkers:
     pods = {key: value for key, value in spec.items() if key not in _NOT_IN_PODS}
     pods |= {f"template.{key}": value for key, value in spec.get("template", {}).items() if key in _POD_TEMPLATES}
     # A new name for one of these topics reaches the workers through their configuration.
-    pods |= {name: cluster.get(name) or config.get(key) for name, key in _STORAGE_TOPICS.items()}
+    pods |= {GROUP_FIELDS[key]: cluster.get(GROUP_FIELDS[key]) or config.get(key) for key in _STORAGE_TOPICS}
     pods |= {f"{end.get('alias', '')}.{key}": end.get(key) for end in _ends(spec) for key in ("tls", "authentication")}
     return DeployedWorkers(
         body["kind"],
@@ -222,7 +222,7 @@ def _workers(body: Manifest) -> DeployedWorkers:
         str(cluster.get("offsetStorageTopic") or config.get("offset.storage.topic", "")),
         str(cluster.get("bootstrapServers", "")),
         int(spec.get("replicas", 1)),
-        {key: value for key, value in config.items() if key not in _GROUP_PROPERTIES},
+        {key: value for key, value in config.items() if key not in GROUP_FIELDS},
         {key: value for key, value in pods.items() if value is not None},
         spec.get("logging"),
         "groupId" in cluster,

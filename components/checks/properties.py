@@ -22,6 +22,7 @@ from kafka_replication.components.properties.keys import (
     connector_key_meaning,
     worker_key_meaning,
 )
+from kafka_replication.components.render.api_versions import GROUP_FIELDS
 from kafka_replication.components.render.kafka_connect import EXACTLY_ONCE_SUPPORT, WORKER_OWNED
 from kafka_replication.components.topology.clusters import Properties, PropertyValue
 from kafka_replication.components.topology.known_keys import OF_CONNECTORS
@@ -110,7 +111,6 @@ _WORKER_FORBIDDEN = {
     "producer.interceptor.classes": "Strimzi sets it for tracing",
     "prometheus.metrics.reporter.": "set `connect.metrics`",
 }
-_WORKER_NAMES = {"group.id", "config.storage.topic", "offset.storage.topic", "status.storage.topic"}
 _WORKER_ALLOWED = {
     "ssl.endpoint.identification.algorithm",
     "ssl.cipher.suites",
@@ -170,7 +170,7 @@ def worker_forbidden(key: str) -> str | None:
     """Return what to set instead of a worker property that Strimzi drops; None for others."""
     if key in _WORKER_ALLOWED:
         return None
-    if key in _WORKER_NAMES:
+    if key in GROUP_FIELDS:
         return "it derives from the name of the replication"
     return next((said for begin, said in _WORKER_FORBIDDEN.items() if key.startswith(begin)), None)
 

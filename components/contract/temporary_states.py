@@ -59,10 +59,8 @@ def temporary_states(live: Mapping[str, Any]) -> dict[str, TemporaryState]:
 
 def annotation_value(states: Mapping[str, TemporaryState]) -> str:
     """Return the annotation's value for these states, by the connector's name."""
-    return json.dumps({name: _written(state) for name, state in sorted(states.items())})
-
-
-def _written(state: TemporaryState) -> dict[str, str]:
-    until = {"until": state.until.isoformat(timespec="seconds")} if state.until is not None else {}
-    at = state.at.isoformat(timespec="seconds")
-    return {"flow": state.flow, "state": state.state, "by": state.by, "at": at, **until, "before": state.before}
+    given = {
+        name: {key: value for key, value in vars(state).items() if value is not None}
+        for name, state in sorted(states.items())
+    }
+    return json.dumps(given, default=lambda time: time.isoformat(timespec="seconds"))

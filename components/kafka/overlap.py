@@ -144,20 +144,20 @@ def _common_names(first: Automaton, second: Automaton, without: Automaton | None
     """
     outside = _Outside(without)
     start = (0, 0, outside.start)
-    came_from: dict[tuple[int, int, int], tuple[tuple[int, int, int], str] | None] = {start: None}
-    level = [start]
+    met, level = {start}, [(start, "")]
     for _ in range(LONGEST_NAME):
-        following: list[tuple[int, int, int]] = []
-        for state in level:
-            if len(came_from) > _PAIRS:
+        following: list[tuple[tuple[int, int, int], str]] = []
+        for state, begun in level:
+            if len(met) > _PAIRS:
                 raise UndecidableError("there are too many ways to match both")
             for mask, reached in _steps(first, second, outside, state):
-                if reached in came_from:
+                if reached in met:
                     continue
-                came_from[reached] = (state, TOPIC_CHARACTERS[(mask & -mask).bit_length() - 1])
-                following.append(reached)
+                met.add(reached)
+                name = begun + TOPIC_CHARACTERS[(mask & -mask).bit_length() - 1]
+                following.append((reached, name))
                 if reached[0] in first.accepting and reached[1] in second.accepting and not outside.matches(reached[2]):
-                    yield _spelled(came_from, reached)
+                    yield name
         level = following
 
 
@@ -173,16 +173,6 @@ def _steps(
                     if mask := common & part:
                         steps.append((mask, (one_target, other_target, after)))
     return sorted(steps, key=lambda step: step[0] & -step[0])
-
-
-def _spelled(
-    came_from: dict[tuple[int, int, int], tuple[tuple[int, int, int], str] | None], state: tuple[int, int, int]
-) -> str:
-    characters = []
-    while step := came_from[state]:
-        state, character = step
-        characters.append(character)
-    return "".join(reversed(characters))
 
 
 class _Outside:

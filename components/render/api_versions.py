@@ -16,7 +16,7 @@ from kafka_replication.components.topology.clusters import TOKEN_TRUST_KEY, cred
 
 #: The names of a Connect group and its topics: worker properties in `v1beta2`, fields of the resource in `v1`.
 #: Source: Strimzi KafkaConnectSpec, KafkaMirrorMaker2TargetClusterSpec.
-_GROUP_FIELDS = {
+GROUP_FIELDS = {
     "group.id": "groupId",
     "config.storage.topic": "configStorageTopic",
     "offset.storage.topic": "offsetStorageTopic",
@@ -42,7 +42,7 @@ def group_fields(flow: ResolvedFlow, config: Mapping[str, clusters.PropertyValue
     names = group_names(flow)
     match flow.api:
         case StrimziApi.V1:
-            return {**{_GROUP_FIELDS[key]: value for key, value in names.items()}, "config": dict(config)}
+            return {**{GROUP_FIELDS[key]: value for key, value in names.items()}, "config": dict(config)}
         case StrimziApi.V1BETA2:
             return {"config": {**names, **config}}
 

@@ -244,14 +244,10 @@ Authentication = Annotated[
 ]
 
 
-def _address_kind(value: Any) -> str:
-    return "config" if isinstance(value, ConfigValue | Mapping) else "address"
-
-
 #: A bootstrap address, or the key of the stack's configuration that holds it.
 Address = Annotated[
     Annotated[str, Field(min_length=1), Tag("address")] | Annotated[ConfigValue, Tag("config")],
-    Discriminator(_address_kind),
+    Discriminator(lambda value: "config" if isinstance(value, ConfigValue | Mapping) else "address"),
 ]
 
 
