@@ -14,7 +14,8 @@ _HEARTBEATS = "heartbeats.replication.enabled"
 
 def record_effects(change: StackChange) -> Iterator[Effect]:
     """Yield what changes in records."""
-    yield from effects_on_sources(change, _on_source)
+    for theme in (_guard, _transforms, _start_from, _on_loss):
+        yield from effects_on_sources(change, theme)
     for before, after in change.connector_pairs_of("source"):
         if before is None or after is None:
             continue
@@ -24,13 +25,6 @@ def record_effects(change: StackChange) -> Iterator[Effect]:
         yield from _heartbeat_connector(
             *(connector if connector is not None and connector.emits else None for connector in pair)
         )
-
-
-def _on_source(before: DeployedConnector, after: DeployedConnector) -> Iterator[Effect]:
-    yield from _guard(before, after)
-    yield from _transforms(before, after)
-    yield from _start_from(before, after)
-    yield from _on_loss(before, after)
 
 
 def _guard(before: DeployedConnector, after: DeployedConnector) -> Iterator[Effect]:

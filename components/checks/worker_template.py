@@ -112,7 +112,9 @@ def _mistakes(schema: Any, value: Any, where: str) -> Iterator[Problem]:
             if kind == "map" or key in below:
                 yield from _mistakes(below[key] if kind == "keys" else below, inner, f"{where}.{key}")
             else:
-                yield _unknown_field(f"{where}.{key}", str(key), below)
+                near = nearest(str(key), below)
+                remedy = f"did you mean `{near}`?" if near else f"remove it; accepted keys: {', '.join(sorted(below))}."
+                yield Problem(f"{where}.{key}", "unknown-key", f"`{key}` is not a key here", _DROPPED, remedy)
         needed = _NEEDED.get(str(value.get("type")), ()) if kind == "keys" and "artifact" in below else ()
         for key in (*schema.get("required", ()), *needed):
             if value.get(key) is None and not any(nearest(str(given), below) == key for given in value.keys() - below):
@@ -134,12 +136,6 @@ def _mistakes(schema: Any, value: Any, where: str) -> Iterator[Problem]:
 
 def _kind(schema: Any) -> tuple[str, Any]:
     return next(iter(schema.items())) if isinstance(schema, Mapping) else (schema, None)
-
-
-def _unknown_field(where: str, key: str, known: Mapping[str, Any]) -> Problem:
-    near = nearest(key, known)
-    remedy = f"did you mean `{near}`?" if near else f"remove it; accepted keys: {', '.join(sorted(known))}."
-    return Problem(where, "unknown-key", f"`{key}` is not a key here", _DROPPED, remedy)
 
 
 def _given(value: object) -> str:

@@ -259,8 +259,10 @@ def _register_object(
         own.additional_secret_outputs = _SECRET_OUTPUTS
     if kind in WORKER_KINDS and api_version.endswith(f"/{StrimziApi.V1BETA2}"):
         inputs["metadata"] = _deleted_in_background(inputs["metadata"])
-    if api_version.startswith(f"{STRIMZI_GROUP}/"):
-        own.aliases = _other_versions(api_version, kind)
+    of_strimzi = [f"{STRIMZI_GROUP}/{api}" for api in StrimziApi]
+    if api_version in of_strimzi:
+        # So that a new version of the API does not replace the object.
+        own.aliases = [pulumi.Alias(type_=_type(other, kind)) for other in of_strimzi if other != api_version]
     options = pulumi.ResourceOptions.merge(options, own)
     return pulumi.CustomResource(_type(api_version, kind), name, inputs, options)
 
@@ -278,9 +280,3 @@ def _deleted_in_background(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """
     annotations = {**metadata.get("annotations", {}), "pulumi.com/deletionPropagationPolicy": "background"}
     return {**metadata, "annotations": annotations}
-
-
-def _other_versions(api_version: str, kind: str) -> list[pulumi.Alias]:
-    """Return aliases for the kind's other API versions, so that a new version does not replace the object."""
-    group, own = api_version.split("/")
-    return [pulumi.Alias(type_=_type(f"{group}/{api}", kind)) for api in StrimziApi if api != own]

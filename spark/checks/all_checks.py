@@ -158,10 +158,6 @@ def check_connectors(read: SharedReadings) -> CheckOutcome:
     return with_progress(outcome, read_progress(read.without_loops, read.syncs), time.time())
 
 
-def _check_heartbeats(read: SharedReadings) -> CheckOutcome:
-    return with_shared(check_heartbeats(read.flow, read.observer), read.flow.parameters, read.flows)
-
-
 def _check_parity(read: SharedReadings) -> CheckOutcome:
     flow = read.without_loops
     if read.depth is Depth.QUICK:
@@ -243,7 +239,7 @@ CHECKS = (
     Check(
         CheckName.HEARTBEATS,
         lambda flow: None if flow.heartbeats.enabled else "the flow has no heartbeats",
-        _check_heartbeats,
+        lambda read: with_shared(check_heartbeats(read.flow, read.observer), read.flow.parameters, read.flows),
     ),
     Check(CheckName.PARITY, lambda _: None, _check_parity),
     Check(CheckName.RETENTION, lambda _: None, _check_retention, True),
