@@ -12,6 +12,7 @@ from kafka_replication.components.clients.errors import ClusterError
 from kafka_replication.components.contract import report
 from kafka_replication.components.contract.parameters import FlowParameters, Parameters
 from kafka_replication.components.contract.problems import CannotRunError
+from kafka_replication.components.contract.remedies import advice, with_remedies
 from kafka_replication.components.contract.report import CheckOutcome, Finding, FlowOutcome
 from kafka_replication.spark.checks.all_checks import CHECKS, Check, SharedReadings, shared_readings
 from kafka_replication.spark.checks.parity.proven import positions_to_publish
@@ -19,7 +20,6 @@ from kafka_replication.spark.read.credentials import Resolve, resolver
 from kafka_replication.spark.read.flows import open_flow
 from kafka_replication.spark.read.frames import Progress
 from kafka_replication.spark.read.sessions import SessionOptions, Spark, log_of_pods, lost_executors, spark_jvm
-from kafka_replication.spark.report.remedies import advice, with_remedies
 
 #: A published verdict has room for the ids of this many topics.
 _TOPICS_WITH_IDS = 5_000

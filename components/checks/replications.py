@@ -3,7 +3,8 @@
 from collections.abc import Collection, Iterator, Sequence
 
 from kafka_replication.components.contract.problems import Problem, warning
-from kafka_replication.components.contract.report import ACCEPTABLE, NOT_ACCEPTABLE
+from kafka_replication.components.contract.remedies import NOT_ACCEPTABLE
+from kafka_replication.components.contract.report import ACCEPTABLE
 from kafka_replication.components.flows.expansion import ExpandedFlow, expand
 from kafka_replication.components.flows.selections import each_source, source_key
 from kafka_replication.components.kafka.plugins import FILTER, KAFKA_TRANSFORMS

@@ -399,27 +399,6 @@ ACCEPTABLE: Mapping[str, str] = {
     "topic-left-out": "consumers do not need these topics on the target",
     "target-expired": "these groups have nothing left to read before the target's first record",
 }
-#: Findings that no topology can accept: faults, and notes that do not affect the verdict.
-_FAULTS_AND_NOTES = """
-    aborted-records acl-denied acl-missing acl-narrower applications-cannot-start applications-not-judged
-    authorizer-off before-the-start ca-bundle-cut
-    checkpoint-ahead checkpoint-behind checkpoint-missing checkpoint-past-end checkpoint-undecodable
-    checkpoints-without-task clocks-differ compacted-apart compared-in-full connector-failed connector-missing
-    connector-not-reported connector-stopped connector-without-task copied-out-of-turn duplicated-records
-    expired-on-source expired-on-target extra-records foreign-partitions foreign-topic group-active
-    group-before-the-start group-excluded group-left-out group-not-synced group-offsets-not-copied
-    group-past-translation headers-not-compared heartbeat-gap heartbeat-stale heartbeat-topic-missing
-    heartbeat-undecodable heartbeats-of-workers heartbeats-shared keys-outdated keys-undeleted lost-to-retention
-    marked-elsewhere missing-records no-commit no-group-selected no-heartbeat not-discovered-yet
-    not-replicated-yet nothing-arrived nothing-of-its-own nothing-since-the-start offset-skips-records
-    open-to-all open-transaction order-not-proven own-records-not-judged part-behind part-without-topic
-    partitions-not-replicated records-differ records-filtered records-loop records-not-judged records-reordered
-    records-repeated records-unmarked remote-name-collides remote-name-too-long remote-topic-recreated
-    share-group-selected source-topic-recreated start-not-proven stored-past-end tail-not-proven
-    timestamps-not-compared topic-in-no-part topic-in-two-parts topic-not-replicated topic-recreated
-    translated-record-differs upstream-clusters
-"""
-NOT_ACCEPTABLE = frozenset(_FAULTS_AND_NOTES.split())
 
 
 def accepting(outcome: CheckOutcome, reasons: Mapping[str, str]) -> CheckOutcome:

@@ -14,6 +14,7 @@ from markupsafe import Markup, escape
 
 from kafka_replication.components.contract.grouping import grouped
 from kafka_replication.components.contract.published_verdict import History, PastVerdict
+from kafka_replication.components.contract.remedies import MARK
 from kafka_replication.components.contract.report import (
     ROWS,
     CheckName,
@@ -27,7 +28,6 @@ from kafka_replication.components.contract.report import (
 from kafka_replication.components.contract.wording import numbered
 from kafka_replication.spark.report.charts import Chart, charts, flow_map
 from kafka_replication.spark.report.failover import failovers, headline, past_verdict
-from kafka_replication.spark.report.remedies import MARK
 
 SYMBOLS = {"pass": "✓", "partial": "◐", "fail": "✕", "error": "?", "accepted": "≈", "note": "i"}
 _WRONG = (FindingSeverity.FAIL, FindingSeverity.ERROR)

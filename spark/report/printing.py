@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from kafka_replication.components.contract.remedies import MARK
 from kafka_replication.components.contract.report import (
     Depth,
     Finding,
@@ -19,7 +20,6 @@ from kafka_replication.components.contract.report import (
     replication_outcomes,
 )
 from kafka_replication.components.contract.wording import numbered
-from kafka_replication.spark.report.remedies import MARK
 
 _STYLES = {Verdict.PASS: "green", Verdict.PARTIAL: "cyan", Verdict.FAIL: "red", Verdict.ERROR: "yellow"}
 #: This many notes of a check are printed, and the rest are only counted; report.json has all of them.

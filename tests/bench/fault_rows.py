@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
+from kafka_replication.components.contract.remedies import MARK
 from kafka_replication.components.contract.report import (
     EXIT_CODES,
     Finding,
@@ -15,7 +16,6 @@ from kafka_replication.components.contract.report import (
     Verdict,
     worst,
 )
-from kafka_replication.spark.report.remedies import MARK
 from tests.bench.fault_places import Place, names_of
 from tests.bench.fault_stack import Variant, World
 

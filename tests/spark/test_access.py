@@ -8,6 +8,7 @@ import pytest
 from kafka_replication.components.clients.errors import ClusterError
 from kafka_replication.components.contract.parameters import AclParameters, ClusterParameters
 from kafka_replication.components.contract.readiness import Missing, Readiness
+from kafka_replication.components.contract.remedies import with_remedies
 from kafka_replication.components.contract.report import (
     CheckName,
     CheckOutcome,
@@ -19,7 +20,6 @@ from kafka_replication.components.contract.report import (
 from kafka_replication.components.kafka.acls import AclEntry, Need
 from kafka_replication.spark.checks.access import ClusterAccess, application_notes, cut_bundle, needs_of, outcome
 from kafka_replication.spark.read.flows import FlowCluster
-from kafka_replication.spark.report.remedies import with_remedies
 from tests.spark.documents import a_cluster, a_flow
 
 USER = "User:mirror"

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from kafka_replication.components.contract.remedies import advice
 from kafka_replication.components.contract.report import FindingSeverity
 from kafka_replication.components.kafka.mirror_records import OffsetSync
 from kafka_replication.components.kafka.offset_syncs import SyncHistory
@@ -16,7 +17,6 @@ from kafka_replication.spark.checks.parity.findings import final_partitions, par
 from kafka_replication.spark.checks.parity.first_pass import FirstPass
 from kafka_replication.spark.checks.parity.sums import Sums
 from kafka_replication.spark.checks.retention import Replicated, losses
-from kafka_replication.spark.report.remedies import advice
 from tests.spark.documents import a_flow, a_pair
 
 ORDERS = TopicPartition("orders", 0)

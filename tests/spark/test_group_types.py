@@ -2,10 +2,10 @@
 
 import pytest
 
+from kafka_replication.components.contract.remedies import with_remedies
 from kafka_replication.components.contract.report import Coverage, FindingSeverity, Verdict
 from kafka_replication.components.kafka.positions import TopicPartition
 from kafka_replication.spark.checks.offsets.check import not_translated, nothing_to_translate, with_findings
-from kafka_replication.spark.report.remedies import with_remedies
 from tests.spark.documents import a_flow
 
 Commits = dict[str, dict[TopicPartition, int]]

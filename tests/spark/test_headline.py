@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from kafka_replication.components.contract.remedies import MARK
 from kafka_replication.components.contract.report import (
     CheckName,
     CheckOutcome,
@@ -17,7 +18,6 @@ from kafka_replication.components.contract.report import (
 from kafka_replication.spark.report import failover
 from kafka_replication.spark.report.failover import failovers, headline
 from kafka_replication.spark.report.page import page
-from kafka_replication.spark.report.remedies import MARK
 from tests.spark.reports import a_report, flow, group, heartbeats, offsets, parity, troubled
 from tests.spark.test_page import Parsed
 

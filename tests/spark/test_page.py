@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from kafka_replication.components.contract.remedies import MARK
 from kafka_replication.components.contract.report import (
     ROWS,
     CheckName,
@@ -23,7 +24,6 @@ from kafka_replication.components.contract.report import (
 from kafka_replication.spark.report import failover
 from kafka_replication.spark.report.charts import flow_map
 from kafka_replication.spark.report.page import page
-from kafka_replication.spark.report.remedies import MARK
 from tests.spark.reports import a_report, flow, group, offsets, parity, proven, topic, troubled
 
 _VOID = {"meta", "link", "br", "img", "hr", "input"}

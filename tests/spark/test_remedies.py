@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from kafka_replication.components.contract.remedies import REMEDIES, with_remedies
 from kafka_replication.components.contract.report import CheckName, CheckOutcome, fail, note
 from kafka_replication.components.kafka.mirror_records import Checkpoint, OffsetSync
 from kafka_replication.components.kafka.offset_syncs import SyncHistory
 from kafka_replication.components.kafka.positions import TopicPartition
 from kafka_replication.spark.checks.offsets.checkpoints import Patience, position_findings
 from kafka_replication.spark.checks.offsets.position_proof import Position
-from kafka_replication.spark.report.remedies import REMEDIES, with_remedies
 from tests.repository import ROOT
 from tests.spark.documents import a_flow
 

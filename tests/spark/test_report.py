@@ -11,6 +11,7 @@ from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]
 from rich.console import Console
 
 from kafka_replication.components.contract.parameters import Parameters
+from kafka_replication.components.contract.remedies import advice
 from kafka_replication.components.contract.report import (
     SAMPLES,
     CheckName,
@@ -27,7 +28,6 @@ from kafka_replication.spark.command_line import entry, show
 from kafka_replication.spark.job import Options, run
 from kafka_replication.spark.report.printing import print_report, report_text
 from kafka_replication.spark.report.publish import config_map
-from kafka_replication.spark.report.remedies import advice
 from tests.spark.documents import a_document, a_flow, a_pair
 
 SCHEMA = json.loads((Path(__file__).resolve().parents[2] / "spark" / "report" / "schema.json").read_text())

@@ -215,6 +215,8 @@ REMEDIES: Mapping[str, str] = {
     "or a policy of the brokers: the log then names the topic",
     "translated-record-differs": _DELETED,
 }
+#: Findings that no topology can accept: faults, and notes that do not affect the verdict.
+NOT_ACCEPTABLE = REMEDIES.keys() - ACCEPTABLE.keys()
 
 
 def with_remedies(
