@@ -3,6 +3,7 @@
 A consumer belongs to no group, commits nothing and creates no topic.
 """
 
+import itertools
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -228,8 +229,5 @@ def layers(ranges: Iterable[tuple[TopicPartition, OffsetRange]]) -> list[dict[To
             known[-1] = OffsetRange(known[-1].start, max(known[-1].end, offsets.end))
         else:
             known.append(offsets)
-    deepest = max((len(parts) for parts in joined.values()), default=0)
-    return [
-        {partition: parts[depth] for partition, parts in joined.items() if depth < len(parts)}
-        for depth in range(deepest)
-    ]
+    columns = ([(partition, one) for one in parts] for partition, parts in joined.items())
+    return [dict(filter(None, layer)) for layer in itertools.zip_longest(*columns)]

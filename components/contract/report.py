@@ -5,7 +5,7 @@ the job has found cannot be accepted; it must be corrected. `spark/report/schema
 version is SCHEMA_VERSION. May be imported by anything; of ours it imports the evidence and problems only.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TypeAlias
@@ -358,14 +358,10 @@ def _finding_document(finding: Finding) -> dict[str, Json]:
     return {**vars(finding), "severity": finding.severity.value}
 
 
-def not_judged(findings: Iterable[Finding], codes: Iterable[str]) -> dict[str, int]:
+def not_judged(findings: Iterable[Finding], codes: Collection[str]) -> dict[str, int]:
     """Return the counts of the findings with one of these codes, summed by code."""
-    wanted = set(codes)
-    counts: dict[str, int] = {}
-    for finding in findings:
-        if finding.code in wanted:
-            counts[finding.code] = counts.get(finding.code, 0) + finding.count
-    return counts
+    counts = grouped((finding.code, finding.count) for finding in findings if finding.code in codes)
+    return {code: sum(every) for code, every in counts.items()}
 
 
 #: Code of a finding -> what is assumed if it is accepted.

@@ -33,6 +33,7 @@ from kafka_replication.components.render.kafka_connect import BYTE_CONVERTERS
 from kafka_replication.components.render.metrics import label_defaults, metrics_properties
 from kafka_replication.components.topology.clusters import PropertyValue
 from kafka_replication.components.topology.connectors import Connector, Converters, StartFrom, Transform, Transforms
+from kafka_replication.components.topology.known_keys import OF_CONNECTORS
 from kafka_replication.components.topology.model import ExactlyOnce, Flow
 from kafka_replication.components.topology.workers import VariableRack
 
@@ -118,18 +119,13 @@ _Entries = dict[str, LayerValue]
 _Decisions = dict[str, tuple[PropertyValue, str]]
 
 #: Properties that take their value from a key of the flow.
-_DECIDING_KEYS: Mapping[ConnectorRole, Mapping[str, str]] = {
-    "source": {
-        "refresh.topics.interval.seconds": "intervals.refreshTopicsSeconds",
-        "sync.topic.acls.enabled": "syncTopicAcls",
-    },
-    "checkpoint": {
-        "refresh.groups.interval.seconds": "intervals.refreshGroupsSeconds",
-        "emit.checkpoints.interval.seconds": "intervals.emitCheckpointsSeconds",
-        "sync.group.offsets.enabled": "syncGroupOffsets",
-        "sync.group.offsets.interval.seconds": "intervals.syncGroupOffsetsSeconds",
-    },
-    "heartbeat": {"emit.heartbeats.interval.seconds": "intervals.emitHeartbeatsSeconds"},
+_DECIDED: Mapping[ConnectorRole, tuple[str, ...]] = {
+    "source": ("refresh.topics.interval.seconds", "sync.topic.acls.enabled"),
+    "checkpoint": (
+        *("refresh.groups.interval.seconds", "emit.checkpoints.interval.seconds"),
+        *("sync.group.offsets.enabled", "sync.group.offsets.interval.seconds"),
+    ),
+    "heartbeat": ("emit.heartbeats.interval.seconds",),
 }
 
 _OWN_FACTOR = "-1 takes the cluster's own replication factor; Kafka's default is too high for a small cluster"
@@ -272,9 +268,8 @@ def _selection(flow: ResolvedFlow, role: ConnectorRole, part: str) -> _Entries:
 
 
 def _model(flow: ResolvedFlow, role: ConnectorRole, part: str) -> _Entries:
-    decisions: _Decisions = {
-        name: (attrgetter(to_snake(key))(flow.settings), key) for name, key in _DECIDING_KEYS[role].items()
-    }
+    keys = {name: OF_CONNECTORS[name] for name in _DECIDED[role]}
+    decisions: _Decisions = {name: (attrgetter(to_snake(key))(flow.settings), key) for name, key in keys.items()}
     decisions |= _source(flow, part) if role == "source" else {}
     own = values(changeable_layers(flow.expanded, role, part))
     metrics = metrics_properties(flow, role, own)

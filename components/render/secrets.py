@@ -17,6 +17,7 @@ from kafka_replication.components.kafka.replication_policy import SIDES, Side
 from kafka_replication.components.render.planned_objects import Manifest, ObjectRole, PlannedObject, flow_object
 from kafka_replication.components.topology import clusters
 from kafka_replication.components.topology.clusters import TOKEN_TRUST_KEY, secret_key
+from kafka_replication.components.topology.known_keys import leaves
 from kafka_replication.components.topology.model import Flow
 
 #: Aliases of the configuration providers in every worker.
@@ -115,17 +116,10 @@ def user_references(flow: Flow, namespace: str) -> Iterator[tuple[str, ObjectRef
         "connectors": flow.connectors.model_dump(by_alias=True, exclude_unset=True),
         "transforms": flow.transforms.model_dump(by_alias=True, exclude_unset=True),
     }
-    for path, text in _texts("", given):
-        for reference in sorted(references(text, namespace)):
-            yield path, reference
-
-
-def _texts(path: str, value: Any) -> Iterator[tuple[str, str]]:
-    if isinstance(value, Mapping):
-        for key, below in value.items():
-            yield from _texts(f"{path}.{key}" if path else str(key), below)
-    elif isinstance(value, str) and "${" in value:
-        yield path, value
+    for key, settings in given.items():
+        for path, value in leaves(settings, key):
+            for reference in sorted(references(str(value), namespace)):
+                yield path, reference
 
 
 #: A JKS or PKCS#12 truststore, or the PEM certificates that authenticate a token endpoint.
