@@ -21,7 +21,7 @@ from kafka_replication.components.contract.parameters import (
     Trust,
 )
 from kafka_replication.components.contract.problems import CannotRunError
-from kafka_replication.components.kafka.connections import LOGIN_MODULES
+from kafka_replication.components.kafka.connections import login_module
 from kafka_replication.spark.read.sessions import Spark
 
 
@@ -108,11 +108,8 @@ def java_properties(config: ClientConfig) -> dict[str, str]:
         properties |= {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": given["ssl.ca.pem"]}
     if "sasl.mechanism" in given:
         mechanism = given["sasl.mechanism"]
-        user, password = _jaas_quoted(given["sasl.username"]), _jaas_quoted(given["sasl.password"])
-        properties |= {
-            "sasl.mechanism": mechanism,
-            "sasl.jaas.config": f"{LOGIN_MODULES[mechanism]} required username={user} password={password};",
-        }
+        options = {key: _jaas_escaped(given[f"sasl.{key}"]) for key in ("username", "password")}
+        properties |= {"sasl.mechanism": mechanism, "sasl.jaas.config": login_module(mechanism, **options)}
     if "ssl.key.pem" in given:
         properties |= {
             "ssl.keystore.type": "PEM",
@@ -122,8 +119,8 @@ def java_properties(config: ClientConfig) -> dict[str, str]:
     return properties
 
 
-def _jaas_quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+def _jaas_escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
 def _pem(secret: Secret, kind: str) -> str:
