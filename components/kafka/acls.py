@@ -148,7 +148,8 @@ def _gap_reason(
     """Return why one operation is not granted, and for which names if not for all; None if it is granted."""
     concerned = [] if need.one_name else [name for name in existing if need.concerns(name)]
     denials = [entry for entry in about if entry.permission == "DENY" and _denies(entry, operation)]
-    grants = [entry for entry in about if entry.permission == "ALLOW" and _gives(entry, operation)]
+    granting = {"ALL", operation} | implying(operation)
+    grants = [entry for entry in about if entry.permission == "ALLOW" and entry.operation in granting]
     if _covered(_anywhere(denials), need):
         return GapReason.DENIED, []
     if denied := [name for name in concerned if _covered(_anywhere(denials), need.of(name))]:
@@ -177,10 +178,6 @@ def _doubt(
 
 def _anywhere(entries: Iterable[AclEntry]) -> list[AclEntry]:
     return [entry for entry in entries if entry.host == "*"]
-
-
-def _gives(entry: AclEntry, operation: str) -> bool:
-    return entry.operation in {"ALL", operation} | implying(operation)
 
 
 def _denies(entry: AclEntry, operation: str) -> bool:

@@ -107,7 +107,13 @@ def flow_parameters(flow: ResolvedFlow) -> parameters.FlowParameters:
             topic=offset_syncs_topic_name(settings),
             lag_max=max(source.offset_syncs.lag_max for source in sources),
         ),
-        checkpoints=_checkpoints(settings),
+        checkpoints=parameters.CheckpointParameters(
+            enabled=settings.connectors.checkpoint.emits(EMIT_CHECKPOINTS),
+            topic=replication_policy(settings).checkpoints_topic,
+            interval_seconds=settings.intervals.emit_checkpoints_seconds,
+            sync_group_offsets=settings.sync_group_offsets,
+            sync_interval_seconds=settings.intervals.sync_group_offsets_seconds,
+        ),
         acls=tuple(_acl(acl, flow) for acl in flow_acls(flow)),
         own_principals=_own_principals(flow),
         guard=parameters.GuardParameters(filter=marker_header(settings.target), mark=marker_header(settings.source))
@@ -178,16 +184,6 @@ def _heartbeats(flow: ResolvedFlow) -> parameters.HeartbeatParameters:
         produced_to=flow.heartbeats_on,
         source_topic=HEARTBEATS_TOPIC,
         target_topic=HEARTBEATS_TOPIC if flow.heartbeats_on == "target" else policy.remote(HEARTBEATS_TOPIC),
-    )
-
-
-def _checkpoints(flow: Flow) -> parameters.CheckpointParameters:
-    return parameters.CheckpointParameters(
-        enabled=flow.connectors.checkpoint.emits(EMIT_CHECKPOINTS),
-        topic=replication_policy(flow).checkpoints_topic,
-        interval_seconds=flow.intervals.emit_checkpoints_seconds,
-        sync_group_offsets=flow.sync_group_offsets,
-        sync_interval_seconds=flow.intervals.sync_group_offsets_seconds,
     )
 
 

@@ -193,6 +193,9 @@ def _settled(
         before, now = first_syncs.found, look.syncs.found
         return position_findings(look.positions, first_commits, before, now, flow.parameters, patience, at_first)
 
+    def moved() -> bool:
+        return _movement(flow, groups) != before_look
+
     before_look = _movement(flow, groups)
     look = _look(flow, groups, first_syncs, None)
     findings = found_in(look, {})
@@ -204,15 +207,11 @@ def _settled(
             f"{flow.name}: {numbered(early, 'translation[|s]')} may still arrive, looking again for up to {left:.0f} s"
         )
         # What moves during a look may have come too late for it.
-        _wait_while(flow, groups, before_look, left)
+        wait_until(moved, left)
         before_look = _movement(flow, groups)
         look = _look(flow, groups, look.syncs, look.checkpoints)
         findings = found_in(look, at_first)
     return look, findings
-
-
-def _wait_while(flow: OpenFlow, groups: list[str], seen: object, seconds: float) -> None:
-    wait_until(lambda: _movement(flow, groups) != seen, seconds)
 
 
 def _movement(flow: OpenFlow, groups: list[str]) -> object:

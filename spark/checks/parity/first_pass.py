@@ -197,15 +197,11 @@ def read_first_pass(
     target_logs = logs_on_target(flow, partitions)
     proven, in_full = earlier.usable(source_logs, target_logs)
     began = time.monotonic()
-    reading = _read(flow, source_logs, target_logs, proven)
-    again = {
-        partition: _DIFFERS
-        for partition in proven
-        if not same_records(reading.source[partition], reading.target[partition])
-    }
+    read, source, target = _read(flow, source_logs, target_logs, proven)
+    again = {partition: _DIFFERS for partition in proven if not same_records(source[partition], target[partition])}
     if (
         not again
-        and not reading.looked_at_a_record
+        and not any(sums.records for sums in source.values())
         and not still_hold([(at, source_logs[one]) for one, at in proven.items()])
     ):
         again = dict.fromkeys(proven, _NOTHING_LEFT)
@@ -213,38 +209,23 @@ def read_first_pass(
         again = dict.fromkeys(proven, _CHANGED)
     if again:
         target_logs = {**target_logs, **logs_on_target(flow, list(again))}
-        whole = _read(
+        whole_logs, whole_source, whole_target = _read(
             flow,
             {partition: source_logs[partition] for partition in again},
             {partition: target_logs[partition] for partition in again},
         )
-        reading = _Read(
-            {**reading.read, **whole.read}, {**reading.source, **whole.source}, {**reading.target, **whole.target}
-        )
+        read, source, target = read | whole_logs, source | whole_source, target | whole_target
     return FirstPass(
         source_logs,
         target_logs,
-        reading.source,
-        reading.target,
+        source,
+        target,
         time.monotonic() - began,
         at_source.unread,
-        reading.read,
+        read,
         {partition: at for partition, at in proven.items() if partition not in again},
         in_full | again,
     )
-
-
-@dataclass(frozen=True)
-class _Read:
-    """The offsets that were read on the source, and the sums of both sides, by source partition."""
-
-    read: Mapping[TopicPartition, OffsetRange]
-    source: Mapping[TopicPartition, Sums]
-    target: Mapping[TopicPartition, Sums]
-
-    @property
-    def looked_at_a_record(self) -> bool:
-        return any(sums.records for sums in self.source.values())
 
 
 def _read(
@@ -252,8 +233,10 @@ def _read(
     source_logs: Mapping[TopicPartition, OffsetRange],
     target_logs: Mapping[TopicPartition, OffsetRange],
     proven: Mapping[TopicPartition, Proven] = MappingProxyType({}),
-) -> _Read:
-    """Read both logs of each partition, from where it is `proven` on."""
+) -> tuple[dict[TopicPartition, OffsetRange], dict[TopicPartition, Sums], dict[TopicPartition, Sums]]:
+    """Read both logs of each partition, from where it is `proven` on, and return the offsets that were read on the
+    source, and the sums of both sides, by source partition.
+    """
     partitions = list(source_logs)
     here = {partition: log.after(proven.get(partition, _NOTHING).source) for partition, log in source_logs.items()}
     there = {partition: log.after(proven.get(partition, _NOTHING).target) for partition, log in target_logs.items()}
@@ -262,10 +245,8 @@ def _read(
     flow.progress(
         f"{flow.name}: comparing {numbered(len(partitions), 'partition[|s]')}, about {numbered(records, 'record[|s]')}"
     )
-    sums_read = {
-        side: dict.fromkeys(partitions, Sums()) | sums for side, sums in sums_of_both(flow, read, there).items()
-    }
-    return _Read(read, sums_read[SOURCE], sums_read[TARGET])
+    sums, without = sums_of_both(flow, read, there), dict.fromkeys(partitions, Sums())
+    return read, without | sums[SOURCE], without | sums[TARGET]
 
 
 def _read_further(
