@@ -70,14 +70,15 @@ _STANDSTILL = (
 REMEDIES: Mapping[str, str] = {
     **dict.fromkeys(_NOTHING_TO_DO, ""),
     **dict.fromkeys(_STANDSTILL, _RUNS),
-    "acl-denied": "remove the denying ACL",
+    "acl-denied": "remove the denying ACL, or let the flow log in as a user that it does not cover",
     "acl-missing": "create the ACL that `replicate acls {stack} --commands` prints for it",
     "acl-narrower": "if these ACLs will not cover all topics and groups that the flow selects, create the ACLs that "
     "`replicate acls {stack} --commands` prints",
     "acl-of-hosts": "make sure that the ACLs allow it from the hosts of the Connect workers",
-    "acls-not-visible": "grant the job's user DESCRIBE on the cluster",
-    "aborted-records": "set exactlyOnce, or source.consumer.isolation.level: read_committed in "
-    "connectors.source.config",
+    "acls-not-visible": "allow the validation user DESCRIBE on the cluster, or compare the ACLs yourself with those of "
+    "`replicate acls {stack} --commands`",
+    "aborted-records": "set `exactlyOnce`, or `source.consumer.isolation.level: read_committed` in the source "
+    "connector's `config`",
     "applications-cannot-start": "before a failover, run what `replicate ready {stack} {flow}` prints",
     "applications-not-judged": "ask those who run the applications, and judge again with `replicate ready {stack} "
     "{flow}`",
@@ -147,7 +148,7 @@ REMEDIES: Mapping[str, str] = {
     "not-discovered-yet": "wait that long, and " + _AGAIN + ". If nothing changes: " + _RUNS,
     "not-replicated-yet": "wait and validate again: `replicate validate {validated} --flow {flow} --catch-up-seconds "
     "300`. If the number does not fall: " + _RUNS,
-    "nothing-proven": "commit an offset after the start, and validate again",
+    "nothing-proven": "commit an offset on {source} after the start, wait for the next checkpoint, and " + _AGAIN,
     "offset-skips-records": "do not fail this group over by its checkpoint. " + _GROUP[0].upper() + _GROUP[1:],
     "open-transaction": "find its producer with `kafka-transactions.sh find-hanging`, and end it",
     "part-behind": "wait and " + _AGAIN + ". If it stays behind, give this connector more tasks: `tasksMax`",
@@ -160,7 +161,8 @@ REMEDIES: Mapping[str, str] = {
     "whether transforms of the flow drop records. If none of these is true, these records are lost on {target}",
     "order-not-proven": "compare the order of a few of these records on both sides. Once {target} has removed them, "
     + _AGAIN,
-    "principal-unknown": "set `principal` next to the certificate",
+    "principal-unknown": "set `principal` in the `authentication` of that cluster, or the login itself if it has none, "
+    "so that its ACLs can be judged",
     "principal-without-acls": "if it is not a super user, create the ACLs that `replicate acls {stack} --commands` "
     "prints",
     "records-differ": "remove the converter or transform, or set `message.timestamp.type=CreateTime` on the remote "
@@ -187,7 +189,7 @@ REMEDIES: Mapping[str, str] = {
     "source-record-not-found": "let the group consume and commit on {source}, wait for the next checkpoint, and "
     + _AGAIN,
     "source-topic-recreated": "delete the remote topic on {target} if nobody needs its old records, and " + _RESEND,
-    "start-not-proven": "write a record to each of these partitions and validate again; if this error returns, no task "
+    "start-not-proven": "write a record to each of these partitions and " + _AGAIN + ". If this error returns, no task "
     "replicates them",
     "stored-past-end": "nothing if `parity` passes. If records are missing, " + _RESEND,
     "tail-not-proven": "compare all records: `replicate validate {validated} --flow {flow} --depth full`",
