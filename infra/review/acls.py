@@ -133,18 +133,9 @@ def grant_commands(acls: Iterable[Acl]) -> Iterator[str]:
             yield f"kafka-acls.sh {connection} {granted}"
 
 
-def needed_grants(before: Snapshot, after: Snapshot) -> tuple[str, ...]:
-    """Return shell lines for ACLs that `after` needs and `before` did not have, where the stack deploys no KafkaUsers.
-    None if `before` is known only by its objects."""
-    return tuple(grant_commands(_added(before, after)))
-
-
-def unneeded_grants(before: Snapshot, after: Snapshot) -> tuple[str, ...]:
-    """Return a line for each ACL that `before` needed and `after` does not, as far as the stack itself needs it."""
-    return tuple(f"{acl.cluster}: {acl.principal}: {acl_phrase(acl)}" for acl in _added(after, before))
-
-
-def _added(before: Snapshot, after: Snapshot) -> list[Acl]:
+def needed_acls(before: Snapshot, after: Snapshot) -> list[Acl]:
+    """Return ACLs that `after` needs and `before` did not have, where the stack deploys no KafkaUsers. None if `before`
+    is known only by its objects."""
     if before.others and not before.deployments:
         return []
     flows = [flow for deployment in after.deployments.values() for flow in deployment.flows]

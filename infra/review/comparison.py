@@ -14,7 +14,7 @@ from kafka_replication.components.flows.expansion import ExpandedFlow
 from kafka_replication.components.render.planned_objects import Manifest
 from kafka_replication.components.render.secrets import named_secrets
 from kafka_replication.infra.deploy.promotion.rule.plan import FILE_NAME, declared_plan, plan_effects
-from kafka_replication.infra.review.acls import needed_grants, unneeded_grants
+from kafka_replication.infra.review.acls import acl_phrase, grant_commands, needed_acls
 from kafka_replication.infra.review.bases import Base
 from kafka_replication.infra.review.object_changes import ChangeKind, Identity, ObjectChange, identity, object_changes
 from kafka_replication.infra.review.snapshots import Snapshot, current_snapshot, earlier_snapshot
@@ -225,8 +225,10 @@ def compare(stack: str, label: str, before: Snapshot, after: Snapshot) -> Compar
         label,
         tuple(sorted(effects, key=lambda effect: -effect.severity.rank)),
         tuple(objects),
-        grants=needed_grants(before, after),
-        unneeded_grants=unneeded_grants(before, after),
+        grants=tuple(grant_commands(needed_acls(before, after))),
+        unneeded_grants=tuple(
+            f"{acl.cluster}: {acl.principal}: {acl_phrase(acl)}" for acl in needed_acls(after, before)
+        ),
         required=required_objects(before, after, {change.deployment for change in objects}),
     )
 

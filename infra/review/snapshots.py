@@ -84,7 +84,10 @@ def earlier_snapshot(stack: str, base: Base) -> Snapshot:
     """Return a stack as it was, unchecked: only today's checks may find its mistakes. Empty if it had no file or
     topology. Raises CannotRunError if it cannot be read."""
     if base.rendered:
-        return _of_files(stack, base)
+        # Of one stack, or with a folder for each; Secrets that we make are known by name.
+        folder = base.folder if (base.folder / "kustomization.yaml").is_file() else base.folder / stack
+        folders = sorted(inner for inner in folder.iterdir() if inner.is_dir()) if folder.is_dir() else ()
+        return Snapshot(others={inner.name: dict(_files(inner)) for inner in folders})
     if not stack_file(stack, base.folder).is_file():
         return Snapshot()
     try:
@@ -129,14 +132,6 @@ def _by_key(objects: tuple[PlannedObject, ...]) -> Objects:
         else planned.manifest
         for planned in objects
     }
-
-
-def _of_files(stack: str, base: Base) -> Snapshot:
-    """Return an earlier render of one stack, or with a folder for each; Secrets that we make are known by name."""
-    folder = base.folder if (base.folder / "kustomization.yaml").is_file() else base.folder / stack
-    if not folder.is_dir():
-        return Snapshot()
-    return Snapshot(others={inner.name: dict(_files(inner)) for inner in sorted(folder.iterdir()) if inner.is_dir()})
 
 
 def _files(folder: Path) -> Iterator[tuple[str, Manifest]]:
