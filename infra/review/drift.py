@@ -6,7 +6,7 @@ created too. Pulumi's state, which would show an interrupted deployment, is not 
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -65,22 +65,18 @@ def kubectl(verb: str, live: Manifest) -> str:
     return f"kubectl {verb} {live['kind'].lower()} {live['metadata']['name']}{place}"
 
 
-class Redeploy(str):
-    """A remedy that only Pulumi can carry out: deploying the stack."""
+@dataclass(frozen=True)
+class Deployer:
+    """Who deploys a stack again: Pulumi, or the tool that applies what is rendered."""
 
+    stack: str
+    by_gitops: bool
 
-def redeploy(stack: str) -> Redeploy:
-    """Return the remedy for an object that is not as it was deployed."""
-    why = "without it, Pulumi compares with its state and sees nothing to do."
-    return Redeploy(f"`replicate up {stack} --refresh`: {why}")
-
-
-def mended_by_gitops(drift: Iterable[Drift]) -> tuple[Drift, ...]:
-    """Return the same drift for a stack that Pulumi does not deploy, with a remedy that works there."""
-    remedy = "let the tool that applies what `replicate render` writes, such as Argo CD or Flux, apply it again."
-    return tuple(
-        replace(finding, remedy=remedy) if isinstance(finding.remedy, Redeploy) else finding for finding in drift
-    )
+    def remedy(self, why: str = "without it, Pulumi compares with its state and sees nothing to do") -> str:
+        """Return the remedy for an object that is not as it was deployed."""
+        if self.by_gitops:
+            return "let the tool that applies what `replicate render` writes, such as Argo CD or Flux, apply it again."
+        return f"`replicate up {self.stack} --refresh`: {why}."
 
 
 def undeclared(live: Manifest) -> Iterator[Drift]:
@@ -96,7 +92,7 @@ def undeclared(live: Manifest) -> Iterator[Drift]:
     yield Drift(Impact.RESTART, "object-undeclared", flow, str(reference(live)), what, by, since, remedy)
 
 
-def edited(stack: str, flow: str, declared: Manifest, live: Manifest) -> Iterator[Drift]:
+def edited(deployer: Deployer, flow: str, declared: Manifest, live: Manifest) -> Iterator[Drift]:
     """Yield declared fields that somebody changed by hand, and fields added to a Strimzi resource's spec. A removed
     field has no owner, so it is not drift. All of a list belongs to whoever wrote it last."""
     is_strimzi = declared["apiVersion"].startswith(f"{STRIMZI_GROUP}/")
@@ -108,22 +104,22 @@ def edited(stack: str, flow: str, declared: Manifest, live: Manifest) -> Iterato
         for change in field_changes(None if is_added else wanted, seen, ".".join(path)):
             if is_added:
                 yield _addition(flow, live, path, change, owner)
-            elif (announced := _announced(stack, flow, live, change)) is not None:
+            elif (announced := _announced(deployer.stack, flow, live, change)) is not None:
                 yield announced
             else:
                 now = f"is {value_text(change.after)}" if change.after is not None else "was removed"
                 before = f"declares {value_text(change.before)}" if change.before is not None else "does not declare it"
                 what = f"{change.path} {now}, and the stack {before}"
-                yield drift_at(Impact.RESTART, "field-edited", flow, live, what, redeploy(stack), owner)
+                yield drift_at(Impact.RESTART, "field-edited", flow, live, what, deployer.remedy(), owner)
 
 
-def written_by_hand(stack: str, flow: str, live: Manifest, keys: Collection[str]) -> Iterator[Drift]:
+def written_by_hand(deployer: Deployer, flow: str, live: Manifest, keys: Collection[str]) -> Iterator[Drift]:
     """Yield the keys of our Secret that somebody last wrote outside a deployment; its values are never read."""
     for key in keys:
         owner = owner_of(live, ("data", key))
         if owner is not None and not owner.deploys:
             what = f"data.{key} was written by hand, so its value may differ from the stack's (values are not compared)"
-            yield drift_at(Impact.DATA, "secret-written", flow, live, what, redeploy(stack), owner)
+            yield drift_at(Impact.DATA, "secret-written", flow, live, what, deployer.remedy(), owner)
 
 
 def _announced(stack: str, flow: str, live: Manifest, change: FieldChange) -> Drift | None:
@@ -178,7 +174,7 @@ def _differing(declared: Any, live: Any, path: Path = ()) -> Iterator[tuple[Path
 
 
 def missing_objects(
-    stack: str,
+    deployer: Deployer,
     deployment: str,
     objects: Objects,
     there: Objects,
@@ -195,21 +191,21 @@ def missing_objects(
         flow = body["metadata"]["labels"][PART_OF]
         later = next((other for other in there if key in waits.get(other, ()) and there[other] == objects[other]), None)
         if later is not None:
-            yield _deleted(stack, flow, body, f"{reference(objects[later])}, which is deployed after it, exists")
+            yield _deleted(deployer, flow, body, f"{reference(objects[later])}, which is deployed after it, exists")
         elif body["kind"] in REPLICATING_KINDS and flow in proven:
-            yield _deleted(stack, flow, body, f"the validation of {proven[flow]} found this model deployed")
+            yield _deleted(deployer, flow, body, f"the validation of {proven[flow]} found this model deployed")
         else:
             unknown.append(body)
     if unknown:
-        yield _incomplete(stack, deployment, objects, unknown)
+        yield _incomplete(deployer, deployment, objects, unknown)
 
 
-def _deleted(stack: str, flow: str, body: Manifest, why: str) -> Drift:
+def _deleted(deployer: Deployer, flow: str, body: Manifest, why: str) -> Drift:
     what = f"was deleted: {why}"
-    return drift_at(Impact.DATA, "object-missing", flow, body, what, redeploy(stack))
+    return drift_at(Impact.DATA, "object-missing", flow, body, what, deployer.remedy())
 
 
-def _incomplete(stack: str, deployment: str, objects: Objects, unknown: list[Manifest]) -> Drift:
+def _incomplete(deployer: Deployer, deployment: str, objects: Objects, unknown: list[Manifest]) -> Drift:
     names = ", ".join(str(reference(body)) for body in unknown)
     count = len(unknown)
     missing = agreeing(count, "[does|do] not exist, and nothing shows that [it|they] ever did")
@@ -217,9 +213,7 @@ def _incomplete(stack: str, deployment: str, objects: Objects, unknown: list[Man
         f"{count} of {len(objects)} objects {missing}: {names}. A deployment was interrupted, is still running or has "
         f"not started, or somebody deleted {agreeing(count, '[it|them]')}"
     )
-    remedy = Redeploy(
-        f"`replicate up {stack} --refresh`: it continues an interrupted deployment and creates deleted objects again."
-    )
+    remedy = deployer.remedy("it continues an interrupted deployment and creates deleted objects again")
     flow = unknown[0]["metadata"]["labels"][PART_OF]
     return Drift(Impact.DATA, "deployment-incomplete", flow, f"deployment {deployment}", what, "", "", remedy)
 

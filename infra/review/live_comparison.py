@@ -15,9 +15,9 @@ from kafka_replication.components.render.planned_objects import OURS, PART_OF, M
 from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi, reference
 from kafka_replication.infra.review.comparison import Comparison, Drift, compare
 from kafka_replication.infra.review.drift import (
+    Deployer,
     by_flow,
     edited,
-    mended_by_gitops,
     missing_objects,
     not_deleted,
     running_otherwise,
@@ -95,8 +95,6 @@ def compare_with_cluster(opened: OpenStack, *, lists_secrets: bool = True) -> Co
     compared = compare(stack, LABEL, live_stack.snapshot, declared)
     effects = compare(stack, LABEL, with_known_contents(live_stack.snapshot, declared), declared).effects
     drift = (*live_stack.drift, *topic_drift(stack, verdicts))
-    if settings.by_gitops:
-        drift = mended_by_gitops(drift)
     not_asked = (
         "only Kubernetes objects and published verdicts are compared; Kafka is not asked: "
         f"`replicate status {stack}` asks both clusters of each flow"
@@ -153,6 +151,7 @@ def running(
     """Assign live objects to their deployments, and find drift. `proven` says when each flow was validated with its
     digest; `undeleted` are replications that the stack no longer declares. Pure."""
     by_identity = {identity(body): body for body in live}
+    deployer = Deployer(stack, declared.by_gitops)
     others: dict[str, Objects] = {}
     drift: list[Drift] = []
     # Deployments of one replication share its label, and each declares objects that the others do not.
@@ -171,8 +170,8 @@ def running(
         present = {key: seen(objects[key], body) for key, body in there.items()}
         others[name] = present | {key: whole(body) for key, body in gone.items()}
         if there:
-            drift += _drift(stack, objects, there, declared.flows(name))
-            drift += missing_objects(stack, name, objects, present, declared.waits(name), gone, proven)
+            drift += _drift(deployer, objects, there, declared.flows(name))
+            drift += missing_objects(deployer, name, objects, present, declared.waits(name), gone, proven)
         drift += [finding for body in left for finding in undeclared(body)]
     others |= undeleted
     drift += [not_deleted(stack, name, objects) for name, objects in undeleted.items()]
@@ -190,14 +189,16 @@ def with_known_contents(live: Snapshot, declared: Snapshot) -> Snapshot:
     return Snapshot(others=filled)
 
 
-def _drift(stack: str, objects: Objects, there: Mapping[str, Manifest], flows: Mapping[str, str]) -> Iterator[Drift]:
+def _drift(
+    deployer: Deployer, objects: Objects, there: Mapping[str, Manifest], flows: Mapping[str, str]
+) -> Iterator[Drift]:
     for key, live in there.items():
         body = {field: value for field, value in objects[key].items() if field != "values"}
         flow = body["metadata"]["labels"][PART_OF]
-        yield from edited(stack, flow, body, as_declared(live, body))
-        yield from written_by_hand(stack, flow, live, objects[key].get("values", ()))
+        yield from edited(deployer, flow, body, as_declared(live, body))
+        yield from written_by_hand(deployer, flow, live, objects[key].get("values", ()))
         if body["kind"] in STRIMZI_KINDS:
-            yield from running_otherwise(stack, flow, live, flows)
+            yield from running_otherwise(deployer.stack, flow, live, flows)
 
 
 def _listed(api: KubernetesApi, version: str, kind: str, namespaces: Iterable[str], labels: str) -> Iterator[Manifest]:

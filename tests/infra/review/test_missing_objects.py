@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from kafka_replication.components.changes.effect import Impact
+from kafka_replication.components.flows.operators import PAUSE
 from kafka_replication.components.render.planned_objects import Manifest
 from kafka_replication.infra.review.comparison import Drift, compare
-from kafka_replication.infra.review.drift import by_flow, mended_by_gitops, validated
+from kafka_replication.infra.review.drift import by_flow, validated
 from kafka_replication.infra.review.live_comparison import running
 from kafka_replication.infra.review.snapshots import Snapshot, current_snapshot
 from tests.infra.review.changes import written
@@ -55,12 +56,16 @@ def test_a_missing_object_was_deleted_if_an_object_that_depends_on_it_exists(
 
 
 def test_with_gitops_only_the_remedies_that_deploy_are_replaced(declared: Snapshot) -> None:
-    (deleted,) = without(declared, "replication-config")
-    (interrupted,) = without(declared, "source-connector")
-    by_hand = replace(deleted, remedy="correct it: `replicate up test --help`.")
-    *mended, left = mended_by_gitops([deleted, interrupted, by_hand])
+    by_gitops = replace(declared, by_gitops=True)
+    mended = [*without(by_gitops, "replication-config"), *without(by_gitops, "source-connector")]
+    assert [each.code for each in mended] == ["object-missing", "deployment-incomplete"]
     assert all("such as Argo CD or Flux, apply it again" in each.remedy for each in mended)
-    assert left == by_hand
+
+    def pause(objects: dict[str, Manifest]) -> None:
+        objects["connect"]["metadata"]["annotations"] = {PAUSE: "true"}
+
+    (left,) = running("test", by_gitops, in_cluster(by_gitops, pause)).drift
+    assert left.remedy.startswith("`kubectl annotate kafkaconnect orders ")
 
 
 def test_a_missing_connector_that_nothing_depends_on_is_an_incomplete_deployment(declared: Snapshot) -> None:
