@@ -24,12 +24,12 @@ from kafka_replication.components.clients.streams import (
     RANGES_CONFIG,
     STREAM_CONFIG,
     HeaderNameError,
-    KafkaRecord,
     RangeReader,
     RecordStream,
     SilentError,
 )
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.components.kafka.record_identity import KafkaRecord
 from kafka_replication.components.kafka.topic_sync import TopicSetting
 
 #: Seconds for reading a topic of MirrorMaker's or of a keeper. A larger one gets more time, by its number of records: a

@@ -7,7 +7,7 @@ import itertools
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message
 from confluent_kafka import TopicPartition as Place
@@ -15,7 +15,7 @@ from confluent_kafka import TopicPartition as Place
 from kafka_replication.components.clients.errors import NO_ANSWER, ClusterErrors
 from kafka_replication.components.clients.login import ClientConfig
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
-from kafka_replication.components.kafka.record_identity import Headers
+from kafka_replication.components.kafka.record_identity import KafkaRecord
 
 #: Seconds without a record after which a cluster counts as silent.
 SILENT_SECONDS = 15.0
@@ -43,21 +43,6 @@ RANGES_CONFIG: ClientConfig = {
     "fetch.message.max.bytes": 256 * 1024,
     "queued.max.messages.kbytes": 16_384,
 }
-
-
-class KafkaRecord(NamedTuple):
-    """`time_ms` is the record's timestamp in ms since 1970."""
-
-    partition: TopicPartition
-    offset: int
-    time_ms: int
-    key: bytes | None
-    value: bytes | None
-    headers: Headers
-
-    @property
-    def header_names(self) -> frozenset[str]:
-        return frozenset(name for name, _ in self.headers)
 
 
 class SilentError(Exception):

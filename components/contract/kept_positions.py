@@ -14,8 +14,9 @@ from pydantic import Field, StrictInt, StrictStr
 from pydantic.alias_generators import to_camel
 
 from kafka_replication.components.contract.parameters import DocumentPart
-from kafka_replication.components.kafka.mirror_records import Checkpoint, Checkpoints, OwnRecord
+from kafka_replication.components.kafka.mirror_records import Checkpoint, Checkpoints
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.components.kafka.record_identity import KafkaRecord
 
 VERSION: Literal[1] = 1
 _Offset: TypeAlias = Annotated[StrictInt, Field(ge=0, lt=1 << 63)]
@@ -127,7 +128,7 @@ class KeptPositions:
         return replace(self, positions=valid)
 
 
-def kept_positions(flow: str, records: Iterable[OwnRecord]) -> KeptPositions:
+def kept_positions(flow: str, records: Iterable[KafkaRecord]) -> KeptPositions:
     """Return the newest positions of a flow; the records are in order."""
     positions: dict[PositionKey, KeptPosition] = {}
     look, look_key, unreadable = None, _json({"flow": flow}), 0

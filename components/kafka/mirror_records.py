@@ -9,26 +9,12 @@ import json
 import struct
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from kafka_replication.components.kafka.positions import TopicPartition
+from kafka_replication.components.kafka.record_identity import KafkaRecord
 
 _INT16, _INT32, _INT64 = struct.Struct(">h"), struct.Struct(">i"), struct.Struct(">q")
-
-
-class OwnRecord(Protocol):
-    """A record of one of these topics, as any client returns it. `time_ms` is its timestamp in ms since 1970."""
-
-    @property
-    def partition(self) -> TopicPartition: ...
-    @property
-    def offset(self) -> int: ...
-    @property
-    def key(self) -> bytes | None: ...
-    @property
-    def value(self) -> bytes | None: ...
-    @property
-    def time_ms(self) -> int: ...
 
 
 class Heartbeat(NamedTuple):
@@ -72,7 +58,7 @@ class ConnectOffset(NamedTuple):
     offset: int | None
 
 
-def heartbeat(record: OwnRecord) -> Heartbeat | None:
+def heartbeat(record: KafkaRecord) -> Heartbeat | None:
     """Decode a heartbeat."""
     key, value = record.key or b"", record.value or b""
     try:
@@ -84,7 +70,7 @@ def heartbeat(record: OwnRecord) -> Heartbeat | None:
     return Heartbeat(source, target, emitted_ms) if end == len(key) and version == 0 else None
 
 
-def checkpoint(record: OwnRecord) -> tuple[str, TopicPartition, Checkpoint] | None:
+def checkpoint(record: KafkaRecord) -> tuple[str, TopicPartition, Checkpoint] | None:
     """Decode a checkpoint: its group, its remote partition, and its offsets."""
     key, value = record.key or b"", record.value or b""
     try:
@@ -100,7 +86,7 @@ def checkpoint(record: OwnRecord) -> tuple[str, TopicPartition, Checkpoint] | No
     return group, TopicPartition(topic, partition), Checkpoint(upstream, downstream, record.time_ms, metadata)
 
 
-def offset_sync(record: OwnRecord) -> tuple[TopicPartition, OffsetSync] | None:
+def offset_sync(record: KafkaRecord) -> tuple[TopicPartition, OffsetSync] | None:
     """Decode an offset sync: its partition of the source, and its offsets."""
     key = record.key or b""
     try:
@@ -112,7 +98,7 @@ def offset_sync(record: OwnRecord) -> tuple[TopicPartition, OffsetSync] | None:
     return TopicPartition(topic, partition), OffsetSync(upstream, downstream, record.time_ms)
 
 
-def connect_offset(record: OwnRecord) -> ConnectOffset | None:
+def connect_offset(record: KafkaRecord) -> ConnectOffset | None:
     """Decode a record of the workers' offsets topic; also None for records of a checkpoint or heartbeat connector."""
     try:
         connector, where = json.loads(record.key or b"")
@@ -141,7 +127,7 @@ class Checkpoints:
         return None if newest is None else newest[1]
 
 
-def latest_checkpoints(records: Iterable[OwnRecord], before: Checkpoints | None = None) -> Checkpoints:
+def latest_checkpoints(records: Iterable[KafkaRecord], before: Checkpoints | None = None) -> Checkpoints:
     """Return the newest checkpoint of each group and remote partition, even if its offsets are lower: a checkpoint
     follows a group that was reset. `before` has the checkpoints of earlier records.
     """
@@ -160,7 +146,7 @@ def latest_checkpoints(records: Iterable[OwnRecord], before: Checkpoints | None 
     return Checkpoints(newest, undecodable, without_value)
 
 
-def stored_offsets(records: Iterable[OwnRecord], source_alias: str) -> dict[tuple[str, TopicPartition], int | None]:
+def stored_offsets(records: Iterable[KafkaRecord], source_alias: str) -> dict[tuple[str, TopicPartition], int | None]:
     """Return the newest offset that each connector has stored for each partition of a source; None after a reset.
 
     A connector whose source was renamed still has the offsets of the old alias, which its tasks no longer use. Offsets
@@ -180,7 +166,7 @@ def stored_offsets(records: Iterable[OwnRecord], source_alias: str) -> dict[tupl
 
 
 def replicated_offsets(
-    records: Iterable[OwnRecord], connectors: Collection[str], source_alias: str
+    records: Iterable[KafkaRecord], connectors: Collection[str], source_alias: str
 ) -> dict[TopicPartition, int]:
     """Return the offset of the last record of each source partition that any of these connectors reports as replicated.
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import NamedTuple
 
-from kafka_replication.components.kafka.mirror_records import Checkpoint, OffsetSync, OwnRecord, offset_sync
+from kafka_replication.components.kafka.mirror_records import Checkpoint, OffsetSync, offset_sync
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.components.kafka.record_identity import KafkaRecord
 
 #: How many changes of the offset delta to keep per partition. With transactions, nearly every sync changes it.
 SEGMENTS = 2_000
@@ -170,7 +171,7 @@ def skipped_offsets(before: OffsetSync, after: OffsetSync) -> int:
 
 
 def sync_histories(
-    records: Iterable[OwnRecord], before: Mapping[TopicPartition, SyncHistory] | None = None
+    records: Iterable[KafkaRecord], before: Mapping[TopicPartition, SyncHistory] | None = None
 ) -> dict[TopicPartition, SyncHistory]:
     """Return the offset syncs of each source partition at which upstream minus downstream changes. `before` has the
     histories of earlier records.

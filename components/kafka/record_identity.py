@@ -1,8 +1,10 @@
-"""What identifies the same record on both clusters: its key, value, headers and timestamp. Pure."""
+"""A record, and what identifies the same one on both clusters: its key, value, headers and timestamp. Pure."""
 
 from collections.abc import Sequence
 from hashlib import blake2b
 from typing import NamedTuple
+
+from kafka_replication.components.kafka.positions import TopicPartition
 
 #: Names may repeat, and their order counts; a value may be null.
 Headers = Sequence[tuple[str, bytes | None]]
@@ -12,6 +14,21 @@ IDENTITY_BYTES = 16
 #: Source: AbstractWorkerSourceTask.convertTransformedRecord, ConnectUtils.checkAndConvertTimestamp.
 NO_TIMESTAMP = -1
 _NULL = b"\xff\xff\xff\xff"
+
+
+class KafkaRecord(NamedTuple):
+    """`time_ms` is the record's timestamp in ms since 1970."""
+
+    partition: TopicPartition
+    offset: int
+    time_ms: int
+    key: bytes | None
+    value: bytes | None
+    headers: Headers
+
+    @property
+    def header_names(self) -> frozenset[str]:
+        return frozenset(name for name, _ in self.headers)
 
 
 class Identified(NamedTuple):

@@ -12,8 +12,9 @@ from typing import NamedTuple, Self
 from kafka_replication.components.contract.parameters import FlowParameters, HeartbeatParameters
 from kafka_replication.components.contract.report import CheckName, CheckOutcome, Coverage, Finding, error, fail, note
 from kafka_replication.components.contract.wording import agreeing, numbered
-from kafka_replication.components.kafka.mirror_records import OwnRecord, heartbeat
+from kafka_replication.components.kafka.mirror_records import heartbeat
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.components.kafka.record_identity import KafkaRecord
 from kafka_replication.components.kafka.replication_policy import upstream_hops
 from kafka_replication.spark.read.flows import FlowCluster, OpenFlow
 from kafka_replication.spark.read.waiting import wait_until
@@ -51,7 +52,7 @@ class HeartbeatsSeen(NamedTuple):
     undecodable: int
 
 
-def heartbeats_seen(records: Iterable[OwnRecord], source_alias: str, target_alias: str) -> HeartbeatsSeen:
+def heartbeats_seen(records: Iterable[KafkaRecord], source_alias: str, target_alias: str) -> HeartbeatsSeen:
     ours, others, undecodable = [], 0, 0
     for record in records:
         beat = heartbeat(record)

@@ -21,9 +21,9 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from kafka_replication.components.clients.errors import HEADER_UNREADABLE, ClusterError, meaning_of
-from kafka_replication.components.clients.streams import KafkaRecord
 from kafka_replication.components.contract.problems import CannotRunError
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition, by_topic
+from kafka_replication.components.kafka.record_identity import KafkaRecord
 from kafka_replication.spark.read.credentials import ClientOptions
 
 

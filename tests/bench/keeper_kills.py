@@ -24,8 +24,8 @@ from pathlib import Path
 from rich.console import Console
 
 from kafka_replication.components.clients.reader import KafkaReader
-from kafka_replication.components.clients.streams import KafkaRecord
 from kafka_replication.components.contract.kept_positions import positions_topic
+from kafka_replication.components.kafka.record_identity import KafkaRecord
 from kafka_replication.infra.local import stack
 from kafka_replication.infra.local.endpoints import ADMIN
 from kafka_replication.infra.machine.waiting import NotYetError, wait_for

@@ -18,7 +18,6 @@ from typing import Any
 from kafka_replication.components.clients.errors import NoAnswerError
 from kafka_replication.components.clients.login import ClientConfig
 from kafka_replication.components.clients.reader import KafkaReader
-from kafka_replication.components.clients.streams import KafkaRecord
 from kafka_replication.components.contract.kept_positions import (
     KeptPosition,
     Look,
@@ -30,6 +29,7 @@ from kafka_replication.components.contract.kept_positions import (
 from kafka_replication.components.contract.parameters import FlowParameters
 from kafka_replication.components.kafka.exact_positions import PartitionPositions
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.components.kafka.record_identity import KafkaRecord
 from kafka_replication.components.render.job_parameters import flow_parameters
 from kafka_replication.infra.operate.move.disaster import consumed_topics, disaster_plan, read_target
 from kafka_replication.infra.operate.move.positions import read_positions

@@ -19,27 +19,16 @@ from kafka_replication.components.kafka.positions import CommittedOffset, TopicP
 from kafka_replication.infra.operate.keep.keeper import FlowKeeper
 from tests.model.partition import GROUP, ORDERS, Partition
 from tests.spark.documents import a_flow
+from tests.spark.forging import Written
 
 FLOW = a_flow()
 REMOTE = FLOW.replication_policy.remote_partition(ORDERS)
 CHECKPOINTS = TopicPartition(FLOW.checkpoints.topic, 0)
-POSITIONS = TopicPartition(contract.positions_topic(FLOW.name), 0)
 FEW = st.integers(0, 12)
 
 
 class LostAnswerError(Exception):
     """Kafka has written the records, but its answer was lost."""
-
-
-@dataclass(frozen=True)
-class Written:
-    """A record of the keeper's topic."""
-
-    key: bytes
-    value: bytes | None
-    offset: int = 0
-    time_ms: int = 0
-    partition: TopicPartition = POSITIONS
 
 
 class Keeper(RuleBasedStateMachine):

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import NamedTuple, cast
 
 from kafka_replication.components.clients.reader import KafkaReader
-from kafka_replication.components.clients.streams import KafkaRecord, RecordStream
+from kafka_replication.components.clients.streams import RecordStream
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.components.kafka.record_identity import KafkaRecord
 from kafka_replication.infra.operate.partition_logs import PartitionLog
 from tests.model.partition import ORDERS
 

@@ -10,21 +10,21 @@ from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
 from kafka_replication.components.clients.reader import KafkaReader
-from kafka_replication.components.clients.streams import KafkaRecord
 from kafka_replication.components.contract.kept_positions import KeptPositions, kept_positions
 from kafka_replication.components.contract.parameters import OffsetSyncParameters
 from kafka_replication.components.kafka.exact_positions import ExactPosition
 from kafka_replication.components.kafka.mirror_records import OffsetSync
 from kafka_replication.components.kafka.positions import CommittedOffset, OffsetRange, TopicPartition
+from kafka_replication.components.kafka.record_identity import KafkaRecord
 from kafka_replication.infra.operate.keep.keeper import FlowKeeper
 from kafka_replication.infra.operate.keep.other_half import OtherHalf
-from tests.model.keeper_machine import LostAnswerError, Written
+from tests.model.keeper_machine import LostAnswerError
 from tests.model.night_logs import Written as Held
 from tests.model.pair_machine import MARKS, OTHER, REGIONS, Pair, Record
 from tests.model.pair_night_machine import REGION, PairNight, numbers
 from tests.model.partition import GROUP, ORDERS
 from tests.spark.documents import a_pair
-from tests.spark.forging import offset_sync_key, offset_sync_value
+from tests.spark.forging import Written, offset_sync_key, offset_sync_value
 
 FLOW = a_pair(topics=[ORDERS.topic])[0]
 SYNCS = TopicPartition("syncs", 0)
@@ -179,7 +179,7 @@ class Side:
 
     def read(
         self, _: str, ranges: Iterable[tuple[TopicPartition, OffsetRange]], **_named: object
-    ) -> Iterator[KafkaRecord | Written]:
+    ) -> Iterator[KafkaRecord]:
         for partition, offsets in ranges:
             if partition == SYNCS:
                 for at, sync in list(enumerate(self.machine.pair.syncs[self.region]))[offsets.start : offsets.end]:

@@ -1,19 +1,26 @@
 """MirrorMaker 2's records, written in its binary formats, so that a test decides what a broker holds."""
 
 import struct
-from typing import NamedTuple
+from typing import Self
 
 from kafka_replication.components.kafka.positions import TopicPartition
+from kafka_replication.components.kafka.record_identity import KafkaRecord
+
+_INTERNAL = TopicPartition("internal", 0)
 
 
-class Written(NamedTuple):
+class Written(KafkaRecord):
     """A record of one of MirrorMaker's own topics, as a client returns it."""
 
-    key: bytes | None
-    value: bytes | None
-    offset: int = 0
-    time_ms: int = 0
-    partition: TopicPartition = TopicPartition("internal", 0)
+    def __new__(
+        cls,
+        key: bytes | None,
+        value: bytes | None,
+        offset: int = 0,
+        time_ms: int = 0,
+        partition: TopicPartition = _INTERNAL,
+    ) -> Self:
+        return super().__new__(cls, partition, offset, time_ms, key, value, ())
 
 
 def string(text: str) -> bytes:

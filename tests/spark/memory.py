@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from kafka_replication.components.clients.reader import TopicDescription
-from kafka_replication.components.clients.streams import KafkaRecord, layers
+from kafka_replication.components.clients.streams import layers
 from kafka_replication.components.contract.parameters import FlowParameters
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.components.kafka.record_identity import KafkaRecord
 from kafka_replication.spark.read.flows import FlowCluster, OpenFlow
 from tests.spark import forging
 from tests.spark.documents import a_flow

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from kafka_replication.components.clients.reader import KafkaReader
-from kafka_replication.components.clients.streams import KafkaRecord
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.components.kafka.record_identity import KafkaRecord
 
 Ranges = list[OffsetRange]
 

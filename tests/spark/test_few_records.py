@@ -9,10 +9,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from kafka_replication.components.clients.errors import ClusterErrors
-from kafka_replication.components.clients.streams import KafkaRecord
 from kafka_replication.components.contract.parameters import GuardParameters
 from kafka_replication.components.contract.report import Verdict
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.components.kafka.record_identity import KafkaRecord
 from kafka_replication.infra.local.endpoints import Endpoints
 from kafka_replication.spark.checks.parity import sums
 from kafka_replication.spark.checks.parity.sums import BySide, Sums, are_few, record_sums, same_places

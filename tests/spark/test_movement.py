@@ -5,11 +5,11 @@ from typing import cast
 
 import pytest
 
-from kafka_replication.components.clients.streams import KafkaRecord
 from kafka_replication.components.contract.report import CheckName, CheckOutcome, FindingSeverity
 from kafka_replication.components.kafka.mirror_records import OffsetSync, replicated_offsets
 from kafka_replication.components.kafka.offset_syncs import SyncHistory
 from kafka_replication.components.kafka.positions import TopicPartition
+from kafka_replication.components.kafka.record_identity import KafkaRecord
 from kafka_replication.infra.local.endpoints import Endpoints
 from kafka_replication.infra.local.traffic import create_topics
 from kafka_replication.spark.checks.connector_progress import ConnectorProgress, read_progress, with_progress

@@ -6,8 +6,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from kafka_replication.components.clients.errors import ClusterErrors
-from kafka_replication.components.clients.streams import KafkaRecord
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.components.kafka.record_identity import KafkaRecord
 from kafka_replication.infra.local.endpoints import Endpoints
 from kafka_replication.infra.local.traffic import create_topics
 from kafka_replication.spark.checks.parity import sums

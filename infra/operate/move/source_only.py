@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from kafka_replication.components.clients.reader import KafkaReader
-from kafka_replication.components.clients.streams import KafkaRecord
 from kafka_replication.components.contract.problems import CannotRunError, RefusedError
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.components.kafka.record_identity import KafkaRecord
 from kafka_replication.infra.operate.partition_logs import Say
 
 

@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from kafka_replication.components.clients.errors import NoAnswerError
-from kafka_replication.components.clients.streams import KafkaRecord
 from kafka_replication.components.contract.parameters import FlowParameters
 from kafka_replication.components.contract.problems import CannotRunError, RefusedError, ReplicationError
 from kafka_replication.components.flows.naming import storage_topic_name
@@ -13,6 +12,7 @@ from kafka_replication.components.flows.resolved import ResolvedFlow
 from kafka_replication.components.kafka.connectors import present_tasks, unended_tasks
 from kafka_replication.components.kafka.mirror_records import stored_offsets
 from kafka_replication.components.kafka.positions import TopicPartition
+from kafka_replication.components.kafka.record_identity import KafkaRecord
 from kafka_replication.infra.operate.connectors.changes import ConnectorPlace, connector_places
 from kafka_replication.infra.operate.flow_access import FlowAccess
 from kafka_replication.infra.operate.offsets.file import OffsetsFile, entries

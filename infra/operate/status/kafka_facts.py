@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from kafka_replication.components.clients.reader import KafkaReader
-from kafka_replication.components.clients.streams import KafkaRecord
 from kafka_replication.components.contract.kept_positions import kept_positions, positions_topic
 from kafka_replication.components.contract.parameters import FlowParameters
 from kafka_replication.components.contract.report import TopicIds
@@ -36,6 +35,7 @@ from kafka_replication.components.kafka.offset_syncs import (
     sync_histories,
 )
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.components.kafka.record_identity import KafkaRecord
 from kafka_replication.components.kafka.replication_policy import Side
 from kafka_replication.components.topology.model import ExactlyOnce
 from kafka_replication.infra.operate.connectors.changes import connector_places

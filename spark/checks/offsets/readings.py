@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeAlias, TypeVar
 
-from kafka_replication.components.kafka.mirror_records import Checkpoints, OwnRecord, latest_checkpoints
+from kafka_replication.components.kafka.mirror_records import Checkpoints, latest_checkpoints
 from kafka_replication.components.kafka.offset_syncs import SyncHistory, sync_histories
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.components.kafka.record_identity import KafkaRecord
 from kafka_replication.spark.read.flows import FlowCluster, OpenFlow
 
 T = TypeVar("T")
@@ -48,7 +49,7 @@ def _read(
     cluster: FlowCluster,
     what: str,
     name: str,
-    decoded: Callable[[Iterable[OwnRecord], T], T],
+    decoded: Callable[[Iterable[KafkaRecord], T], T],
     none: TopicRead[T],
     before: TopicRead[T] | None,
 ) -> TopicRead[T]:

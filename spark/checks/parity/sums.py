@@ -15,11 +15,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from kafka_replication.components.clients.errors import HEADER_UNREADABLE, ClusterError
-from kafka_replication.components.clients.streams import KafkaRecord
 from kafka_replication.components.contract.parameters import FlowParameters
 from kafka_replication.components.contract.wording import numbered
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
-from kafka_replication.components.kafka.record_identity import NO_TIMESTAMP
+from kafka_replication.components.kafka.record_identity import NO_TIMESTAMP, KafkaRecord
 from kafka_replication.spark.read import frames
 from kafka_replication.spark.read.digests import (
     ASIDE,

@@ -11,9 +11,9 @@ from typing import Any, cast
 import pytest
 
 from kafka_replication.components.clients.errors import NoAnswerError
-from kafka_replication.components.clients.streams import KafkaRecord
 from kafka_replication.components.contract.problems import CannotRunError
 from kafka_replication.components.kafka.positions import TopicPartition
+from kafka_replication.components.kafka.record_identity import KafkaRecord
 from kafka_replication.components.render.job_parameters import flow_parameters
 from kafka_replication.infra.deploy.adoption.carry_out import MoveRun
 from kafka_replication.infra.deploy.adoption.moves import MirrorMove

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from kafka_replication.components.clients.streams import KafkaRecord
 from kafka_replication.components.contract.kept_positions import (
     KeptPosition,
     Look,
@@ -13,6 +12,7 @@ from kafka_replication.components.contract.kept_positions import (
     position_record,
 )
 from kafka_replication.components.kafka.positions import TopicPartition
+from kafka_replication.components.kafka.record_identity import KafkaRecord
 from kafka_replication.infra.local.endpoints import Region
 from tests.bench.drill_counting import Log
 from tests.bench.drill_shapes import SHAPES

@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from kafka_replication.components.clients.errors import NoAnswerError
-from kafka_replication.components.clients.streams import KafkaRecord
 from kafka_replication.components.contract.kept_positions import (
     KeptPositions,
     PositionKey,
@@ -16,6 +15,7 @@ from kafka_replication.components.contract.kept_positions import (
     positions_topic,
 )
 from kafka_replication.components.kafka.positions import CommittedOffset, OffsetRange, TopicPartition
+from kafka_replication.components.kafka.record_identity import KafkaRecord
 from kafka_replication.infra.operate.keep.keeper import FlowKeeper, LookResult
 from kafka_replication.infra.operate.move.facts import Mode
 from kafka_replication.infra.operate.status.kafka_facts import kept_ms
