@@ -27,12 +27,12 @@ from kafka_replication.infra.deploy.engine.failures import NoSuchStackError, eng
 from kafka_replication.infra.deploy.promotion.rule.evidence import unproven
 from kafka_replication.infra.kubernetes.access import api_client, asking_kubernetes
 from kafka_replication.infra.kubernetes.api import KubernetesApi, Object, Reference, reference
-from kafka_replication.infra.kubernetes.needed_secrets import require_secrets
 from kafka_replication.infra.kubernetes.preconditions import (
     require_config_maps,
     require_no_unfinished_move,
     require_prometheus_operator,
     require_ready_for_v1,
+    require_secrets,
     require_spark_operator,
 )
 from kafka_replication.infra.kubernetes.readiness import wait_until_ready

@@ -15,7 +15,7 @@ from kafka_replication.components.topology.in_cluster import InCluster
 from kafka_replication.components.topology.parsing import parse_topology
 from kafka_replication.infra.deploy.engine import deployment
 from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference
-from kafka_replication.infra.kubernetes.needed_secrets import require_secrets
+from kafka_replication.infra.kubernetes.preconditions import require_secrets
 from kafka_replication.infra.stack.session import OpenStack
 from kafka_replication.infra.stack.settings import KubernetesAccess, read_settings
 from tests.builders import a_cluster, a_flow, a_resolved_flow, a_topology
