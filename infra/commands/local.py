@@ -107,7 +107,7 @@ def status(as_json: Json = False) -> None:
     """
     parts = stack.status()
     if as_json:
-        document = {"parts": [part.as_json() for part in parts], "kubeconfig": str(paths.kubeconfig())}
+        document = {"parts": [part.document() for part in parts], "kubeconfig": str(paths.kubeconfig())}
         typer.echo(json.dumps(document, indent=2))
     else:
         out.print(status_table(parts))

@@ -7,15 +7,14 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Self
 
 import psutil
-from pydantic.alias_generators import to_camel
 from rich.console import Console
 
+from kafka_replication.components.contract.parameters import DocumentPart
 from kafka_replication.components.contract.problems import CannotRunError
 from kafka_replication.infra.local import paths
 from kafka_replication.infra.local.artifacts import Artifacts, ensure
@@ -133,8 +132,7 @@ PARTS: tuple[StackServer, ...] = (*CONTROL_PLANE, *KAFKA_PARTS, operator_part.OP
 LOCK_SECONDS = 600.0
 
 
-@dataclass(frozen=True)
-class PartStatus:
+class PartStatus(DocumentPart):
     """The status of a part. `memory_bytes` is its resident set size, None if it is not running."""
 
     name: str
@@ -144,11 +142,6 @@ class PartStatus:
     ports: tuple[int, ...]
     memory_bytes: int | None
     log: Path | None
-
-    def as_json(self) -> dict[str, object]:
-        """Return the status as JSON; its keys are part of the command line's interface."""
-        values = {**asdict(self), "log": None if self.log is None else str(self.log)}
-        return {to_camel(key): value for key, value in values.items()}
 
 
 def up(console: Console, monitoring: bool = False) -> Endpoints:
@@ -270,7 +263,9 @@ def _status(name: str, record: ProcessRecord | None, ports: tuple[int, ...], *, 
     running = memory_bytes is not None
     pid = None if process is None else process.pid
     log = None if record is None else record.log
-    return PartStatus(name, running, running and ready, pid, ports, memory_bytes, log)
+    return PartStatus(
+        name=name, running=running, ready=running and ready, pid=pid, ports=ports, memory_bytes=memory_bytes, log=log
+    )
 
 
 def _site(artifacts: Artifacts, state: State) -> StackFacts:

@@ -74,7 +74,8 @@ def test_the_status_of_the_local_stack_says_how_to_use_and_start_it(tmp_path: Pa
 
 
 def part(name: str, *, ready: bool = True) -> PartStatus:
-    return PartStatus(name, ready, ready, 1 if ready else None, (), 1 if ready else None, None)
+    some = 1 if ready else None
+    return PartStatus(name=name, running=ready, ready=ready, pid=some, ports=(), memory_bytes=some, log=None)
 
 
 def test_diff_reports_every_stack_whose_cluster_cannot_be_reached(tmp_path: Path) -> None:

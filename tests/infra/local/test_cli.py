@@ -12,8 +12,18 @@ from kafka_replication.infra.commands.local import local
 from kafka_replication.infra.local import paths, stack
 from kafka_replication.infra.local.stack import PartStatus
 
-RUNNING = PartStatus("etcd", True, True, 42, (20001, 20002), 54 * 1024 * 1024, Path("/logs/etcd.log"))
-DOWN = PartStatus("kafka-useast", False, False, None, (20003,), None, None)
+RUNNING = PartStatus(
+    name="etcd",
+    running=True,
+    ready=True,
+    pid=42,
+    ports=(20001, 20002),
+    memory_bytes=54 * 1024 * 1024,
+    log=Path("/logs/etcd.log"),
+)
+DOWN = PartStatus(
+    name="kafka-useast", running=False, ready=False, pid=None, ports=(20003,), memory_bytes=None, log=None
+)
 
 
 @pytest.mark.parametrize("command", ["up", "down", "status", "traffic"])
