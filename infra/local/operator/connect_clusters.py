@@ -186,17 +186,16 @@ class ConnectClusters:
             )
             for index, record in records.items()
         ]
+        start, stop = worker_processes.next_steps(connect.replicas, wanted.digest, seen)
+        for index in stop:
+            self.workers.stop(records[index])
         refused: dict[int, str] = {}
-        for step in worker_processes.next_steps(connect.replicas, wanted.digest, seen):
-            match step:
-                case worker_processes.StartWorker(index):
-                    admitted = worker_objects.admit(self.api, connect, index, wanted.digest, pods.get(index))
-                    if isinstance(admitted, str):
-                        refused[index] = admitted
-                        continue
-                    self.workers.start(key, index, wanted, port_of(admitted))
-                case worker_processes.StopWorker(index):
-                    self.workers.stop(records[index])
+        for index in start:
+            admitted = worker_objects.admit(self.api, connect, index, wanted.digest, pods.get(index))
+            if isinstance(admitted, str):
+                refused[index] = admitted
+            else:
+                self.workers.start(key, index, wanted, port_of(admitted))
         return refused
 
     def _state(self, record: WorkerRecord) -> WorkerState:

@@ -53,41 +53,32 @@ class Worker:
     pod: bool = True
 
 
-@dataclass(frozen=True)
-class StartWorker:
-    index: int
-
-
-@dataclass(frozen=True)
-class StopWorker:
-    index: int
-
-
-def next_steps(replicas: int, digest: str, workers: Sequence[Worker]) -> list[StartWorker | StopWorker]:
-    """Return what to do now. Outdated workers that serve are stopped one at a time, and only while all others serve.
+def next_steps(replicas: int, digest: str, workers: Sequence[Worker]) -> tuple[list[int], list[int]]:
+    """Return the indexes of the workers to start and to stop now. Outdated workers that serve are stopped one at a
+    time, and only while all others serve.
 
     A worker whose Pod was deleted is stopped, as a kubelet would do, and starts again.
     """
     known = {worker.index: worker for worker in workers}
     running = (WorkerState.READY, WorkerState.STARTING)
-    steps: list[StartWorker | StopWorker] = [
-        StopWorker(worker.index)
-        for worker in workers
-        if worker.state in running and (worker.index >= replicas or not worker.pod)
+    stop = [
+        worker.index for worker in workers if worker.state in running and (worker.index >= replicas or not worker.pod)
+    ]
+    start = [
+        index
+        for index in range(replicas)
+        if (worker := known.get(index)) is None
+        or (worker.state is WorkerState.ENDED and (worker.due or worker.digest != digest))
     ]
     kept = [known[index] for index in range(replicas) if index in known]
-    for index in range(replicas):
-        worker = known.get(index)
-        if worker is None or (worker.state is WorkerState.ENDED and (worker.due or worker.digest != digest)):
-            steps.append(StartWorker(index))
     outdated = [worker for worker in kept if worker.digest != digest and worker.state in running and worker.pod]
-    not_serving = [worker for worker in outdated if worker.state is WorkerState.STARTING]
+    not_serving = [worker.index for worker in outdated if worker.state is WorkerState.STARTING]
     if not_serving:
         # Stopping workers that do not serve loses nothing, and a correction must not wait until they serve.
-        return steps + [StopWorker(worker.index) for worker in not_serving]
+        return start, stop + not_serving
     if outdated and len(kept) == replicas and all(worker.state is WorkerState.READY and worker.pod for worker in kept):
-        steps.append(StopWorker(outdated[0].index))
-    return steps
+        stop.append(outdated[0].index)
+    return start, stop
 
 
 @dataclass(frozen=True)
