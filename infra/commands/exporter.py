@@ -9,9 +9,8 @@ from kafka_replication.components.contract.exported_series import ADDRESS
 from kafka_replication.components.contract.problems import CannotRunError
 from kafka_replication.infra.commands.completion import complete_stack
 from kafka_replication.infra.commands.console import err
-from kafka_replication.infra.commands.keep import keep_positions
+from kafka_replication.infra.commands.keep import keep_positions, until_signal
 from kafka_replication.infra.commands.options import InProject
-from kafka_replication.infra.commands.until_signal import until_signal
 from kafka_replication.infra.stack.session import OpenStack
 from kafka_replication.infra.stack.settings import read_settings
 from kafka_replication.infra.stack.stack_checks import raise_mistakes

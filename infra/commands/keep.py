@@ -1,9 +1,11 @@
 """The command `replicate keep`."""
 
+import os
+import signal
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -11,7 +13,6 @@ from kafka_replication.components.contract.problems import NoAnswer
 from kafka_replication.infra.commands.completion import complete_stack
 from kafka_replication.infra.commands.console import err
 from kafka_replication.infra.commands.options import InProject
-from kafka_replication.infra.commands.until_signal import until_signal
 from kafka_replication.infra.stack.project import Project
 from kafka_replication.infra.stack.session import OpenStack
 from kafka_replication.infra.stack.settings import read_settings
@@ -19,6 +20,8 @@ from kafka_replication.infra.stack.stack_checks import raise_mistakes
 
 if TYPE_CHECKING:
     from kafka_replication.infra.operate.keep.keeper import StackKeeper
+
+_INTERRUPTED = 130
 
 
 def keep(
@@ -75,3 +78,32 @@ def _look(stacks: Sequence[OpenStack], keepers: "dict[str, StackKeeper]", printe
                 at = datetime.now(UTC).isoformat(timespec="seconds")
                 err.print(f"{at} {stack.name}/{flow}: {text}", markup=False, soft_wrap=True)
     return answered
+
+
+def until_signal(*works: Callable[[], None]) -> NoReturn:
+    """Run each work in a thread, and end this process at SIGINT or SIGTERM. Raises what the first to fail raises."""
+    ended = threading.Event()
+    stopped_by: list[int] = []
+    errors: list[BaseException] = []
+
+    def stop(number: int, _: object) -> None:
+        stopped_by.append(number)
+        ended.set()
+
+    def run(work: Callable[[], None]) -> None:
+        try:
+            work()
+        except BaseException as error:  # noqa: BLE001  # the main thread raises it
+            errors.append(error)
+        ended.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
+    for work in works:
+        # The others do not keep the process alive once one has failed.
+        threading.Thread(target=run, args=(work,), daemon=True).start()
+    ended.wait()
+    if errors:
+        raise errors[0]
+    # A question that hangs must not keep the process alive.
+    os._exit(_INTERRUPTED if stopped_by == [signal.SIGINT] else 0)
