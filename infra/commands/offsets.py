@@ -1,5 +1,6 @@
 """The command `replicate offsets`."""
 
+from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -15,6 +16,7 @@ from kafka_replication.infra.commands.options import (
     TakeOver,
     WaitSeconds,
     Yes,
+    who,
 )
 from kafka_replication.infra.stack.session import OpenStack
 from kafka_replication.infra.stack.settings import read_settings
@@ -61,9 +63,11 @@ def offsets(
 
     Example: `replicate offsets prod-us-west-2 orders plan offsets.yaml`
     """
-    from kafka_replication.infra.commands.offsets_call import Call, change, print_list
+    from kafka_replication.infra.commands.offsets_call import change, print_list
+    from kafka_replication.infra.operate.connectors.changes import StateRequest
     from kafka_replication.infra.operate.connectors.operator import OFFSETS_PERMISSION, chosen_places, cluster_of
     from kafka_replication.infra.operate.flow_access import FlowAccess
+    from kafka_replication.infra.operate.offsets.change import PURPOSE, Run
     from kafka_replication.infra.operate.offsets.reader import OffsetsReader
 
     if (file is None) is (verb in (Verb.PLAN, Verb.SET)):
@@ -85,5 +89,7 @@ def offsets(
             print_list(reader.known([place.name for place in places]), as_json=as_json, as_csv=as_csv)
         else:
             with cluster_of(opened, OFFSETS_PERMISSION) as api:
-                call = Call(api, reader, stack, places, file, yes, take_over, wait_seconds)
-                change(call, carry_out=verb is not Verb.PLAN)
+                by, now = f"{who()}{PURPOSE}", datetime.now(UTC)
+                request = StateRequest(stack, chosen.name, "stopped", by, now, take_over=take_over)
+                run = Run(api, reader, request, "reset" if file is None else "alter", wait_seconds, lambda _: None)
+                change(run, places, file, yes=yes, carry_out=verb is not Verb.PLAN)

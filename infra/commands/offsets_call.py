@@ -1,8 +1,7 @@
 """What one call of `replicate offsets` does and prints."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import replace
 from pathlib import Path
 
 import typer
@@ -11,59 +10,38 @@ from rich.table import Table
 
 from kafka_replication.components.contract.wording import number
 from kafka_replication.infra.commands.console import confirm_or_end, done, err, out, say
-from kafka_replication.infra.commands.options import who
-from kafka_replication.infra.kubernetes.api import KubernetesApi
-from kafka_replication.infra.operate.connectors.changes import ConnectorPlace, StateRequest
+from kafka_replication.infra.operate.connectors.changes import ConnectorPlace
 from kafka_replication.infra.operate.connectors.operator import read_live
-from kafka_replication.infra.operate.offsets.change import PURPOSE, Run, left_behind, refuse
+from kafka_replication.infra.operate.offsets.change import Run, left_behind, refuse
 from kafka_replication.infra.operate.offsets.file import OffsetsFile, csv_text, json_text
 from kafka_replication.infra.operate.offsets.plan import Known, OffsetChange, of_those
-from kafka_replication.infra.operate.offsets.reader import OffsetsReader
 from kafka_replication.infra.stack.yaml_files import shown
 
 
-@dataclass(frozen=True)
-class Call:
-    """One call of `plan`, `set` or `reset`, which has no file."""
+def change(
+    run: Run, places: Sequence[ConnectorPlace], file: Path | None, *, yes: bool = False, carry_out: bool = True
+) -> None:
+    """Print what `run` would change of these connectors' offsets, as a file or else a reset says, and carry it out."""
 
-    api: KubernetesApi
-    reader: OffsetsReader
-    stack: str
-    places: Sequence[ConnectorPlace]
-    file: Path | None
-    yes: bool
-    take_over: bool
-    seconds: float
+    def plan() -> Sequence[OffsetChange]:
+        known = run.reader.known([place.name for place in places])
+        if file is None:
+            return run.reader.resets(known)
+        text = file.read_bytes().decode("utf-8-sig", errors="replace")
+        return run.reader.moves(OffsetsFile(shown(file), text), known)
 
-    def moves(self) -> Sequence[OffsetChange]:
-        """Return the changes that the call would make now. Raises ReplicationError and CannotRunError."""
-
-        known = self.reader.known([place.name for place in self.places])
-        if self.file is None:
-            return self.reader.resets(known)
-        text = self.file.read_bytes().decode("utf-8-sig", errors="replace")
-        return self.reader.moves(OffsetsFile(shown(self.file), text), known)
-
-
-def change(call: Call, *, carry_out: bool) -> None:
-    moves = call.moves()
+    moves = plan()
     _print_moves(moves)
-    by = f"{who()}{PURPOSE}"
-    request = StateRequest(
-        call.stack, call.reader.flow.name, "stopped", by, datetime.now(UTC), take_over=call.take_over
-    )
-    moved, left = {move.connector for move in moves}, left_behind(call.api, call.places)
-    concerned = [place for place in call.places if place.name in moved or place in left]
-    refuse(request, concerned, read_live(call.api, concerned))
+    moved, left = {move.connector for move in moves}, left_behind(run.api, places)
+    concerned = [place for place in places if place.name in moved or place in left]
+    refuse(run.request, concerned, read_live(run.api, concerned))
     if not carry_out or not concerned:
         say("nothing was changed" if concerned else "every partition is already at its offset: nothing was changed")
         return
-    if not call.yes:
+    if not yes:
         confirm_or_end(f"Stop {', '.join(place.name for place in concerned)}, and set the offsets?")
     with err.status("asking the operator") as status:
-        verb = "reset" if call.file is None else "alter"
-        run = Run(call.api, call.reader, request, verb, call.seconds, status.update)
-        made, seen = run.set(concerned, lambda: of_those(call.moves(), moves))
+        made, seen = replace(run, say=status.update).set(concerned, lambda: of_those(plan(), moves))
     if made != moves:
         then = ". These changes were made instead:" if made else ", and nothing had to be changed."
         say(f"Offsets have moved since the plan was printed{then}")

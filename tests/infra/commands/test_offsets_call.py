@@ -5,20 +5,20 @@ from typing import cast
 
 import pytest
 
-from kafka_replication.infra.commands.offsets_call import Call, change
+from kafka_replication.infra.commands.offsets_call import change
 from kafka_replication.infra.kubernetes.api import KubernetesApi
+from kafka_replication.infra.operate.offsets.change import PURPOSE, Run
 from kafka_replication.infra.operate.offsets.plan import OffsetChange
 from kafka_replication.infra.operate.offsets.reader import OffsetsReader
-from tests.infra.operate.connectors.test_changes import SOURCE
+from tests.infra.operate.connectors.test_changes import SOURCE, a_request
 from tests.infra.operate.offsets.test_change import BACK, ORDERS, Cluster, a_connector
 
 EARLIER = OffsetChange(SOURCE.name, ORDERS, 40, 0, None)
 MOVED = "Offsets have moved since the plan was printed"
 
 
-def lines(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *plans: list[OffsetChange]) -> list[str]:
+def lines(capsys: pytest.CaptureFixture[str], *plans: list[OffsetChange]) -> list[str]:
     """What the command prints if it computes these changes, one list before it stops the connectors and one after."""
-    monkeypatch.setattr("kafka_replication.infra.commands.offsets_call.who", lambda: "ann")
     cluster, computed = Cluster(SOURCE, a_connector()), iter(plans)
     reader = SimpleNamespace(
         flow=SimpleNamespace(name="orders"),
@@ -29,24 +29,20 @@ def lines(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *
         known=lambda names: names,
         resets=lambda _: next(computed),
     )
-    api = cast(KubernetesApi, cluster)
-    call = Call(api, cast(OffsetsReader, reader), "prod", [SOURCE], None, yes=True, take_over=False, seconds=5)
-    change(call, carry_out=True)
+    request = a_request("stopped", by=f"ann{PURPOSE}")
+    run = Run(cast(KubernetesApi, cluster), cast(OffsetsReader, reader), request, "reset", 5, lambda _: None)
+    change(run, [SOURCE], None, yes=True)
     return capsys.readouterr().out.splitlines()
 
 
-def test_changes_that_are_no_longer_needed_are_not_announced(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    said = lines(monkeypatch, capsys, [BACK], [])
+def test_changes_that_are_no_longer_needed_are_not_announced(capsys: pytest.CaptureFixture[str]) -> None:
+    said = lines(capsys, [BACK], [])
     assert f"{MOVED}, and nothing had to be changed." in said
     assert not [each for each in said if "instead" in each or "read back" in each]
 
 
-def test_changes_that_differ_from_the_plan_are_printed(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    said = lines(monkeypatch, capsys, [BACK], [EARLIER])
+def test_changes_that_differ_from_the_plan_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    said = lines(capsys, [BACK], [EARLIER])
     after = said.index(f"{MOVED}. These changes were made instead:")
     assert said[after + 1] == EARLIER.text
     assert "1 offset set, and read back from Connect" in said
