@@ -17,7 +17,7 @@ from kafka_replication.components.properties.values import type_problem
 from kafka_replication.components.render.deployments import deployments
 from kafka_replication.infra.kubernetes.api import KubernetesApi
 from kafka_replication.infra.local.endpoints import Endpoints
-from kafka_replication.infra.local.operator.connector_plan import connector_config
+from kafka_replication.infra.local.operator.connector_reconciler import connector_config
 from kafka_replication.infra.local.operator.mirror_maker2 import connector_resources
 from kafka_replication.infra.local.operator.resources import connector_resource
 from kafka_replication.infra.machine import versions

@@ -15,7 +15,7 @@ from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi, Obje
 from kafka_replication.infra.local.operator import conditions, worker_files, worker_objects, worker_processes
 from kafka_replication.infra.local.operator.conditions import Condition, ConfigMaps, WorkerReport, not_ready
 from kafka_replication.infra.local.operator.connect_rest import ConnectRest
-from kafka_replication.infra.local.operator.connector_plan import connector_on_one_machine
+from kafka_replication.infra.local.operator.connector_reconciler import connector_on_one_machine
 from kafka_replication.infra.local.operator.ledger import Component, WorkerRecord
 from kafka_replication.infra.local.operator.resources import ConnectorResource, ConnectResource
 from kafka_replication.infra.local.operator.worker_files import WorkerFiles

@@ -16,11 +16,10 @@ from typing import Any
 from kafka_replication.components.flows.operators import USES_CONNECTOR_RESOURCES
 from kafka_replication.components.kafka.connectors import failures
 from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference, reference
-from kafka_replication.infra.local.operator import conditions, connector_plan, mirror_maker2, resources
+from kafka_replication.infra.local.operator import conditions, connector_reconciler, mirror_maker2, resources
 from kafka_replication.infra.local.operator.conditions import Condition, not_ready, trace_summary, write_status
 from kafka_replication.infra.local.operator.connect_clusters import ConnectClusters
-from kafka_replication.infra.local.operator.connector_plan import Outcome
-from kafka_replication.infra.local.operator.connector_reconciler import ConnectorReconciler
+from kafka_replication.infra.local.operator.connector_reconciler import ConnectorReconciler, Outcome
 from kafka_replication.infra.local.operator.ledger import Component
 from kafka_replication.infra.local.operator.resources import ConnectorResource, ConnectResource
 
@@ -205,7 +204,7 @@ def warnings(connectors: Sequence[ConnectorResource]) -> list[Condition]:
     return [
         replace(condition, message=f"{connector.name}: {condition.message}")
         for connector in connectors
-        for condition in connector_plan.warnings(connector)
+        for condition in connector_reconciler.warnings(connector)
     ]
 
 
@@ -216,7 +215,7 @@ def restart_statuses(
     statuses = []
     for connector in sorted(connectors, key=lambda connector: connector.name):
         outcome = outcomes.get(connector.name)
-        restarts = outcome.restarts if outcome else connector_plan.restarts_after(connector, None, now)
+        restarts = outcome.restarts if outcome else connector_reconciler.restarts_after(connector, None, now)
         if restarts is not None:
             statuses.append(restarts.as_status(connector.name))
     return statuses

@@ -7,7 +7,7 @@ import pytest
 
 from kafka_replication.infra.local.operator.conditions import Condition, not_ready
 from kafka_replication.infra.local.operator.connect_rest import RunningConnector
-from kafka_replication.infra.local.operator.connector_plan import (
+from kafka_replication.infra.local.operator.connector_reconciler import (
     Configure,
     ConnectorStep,
     Create,

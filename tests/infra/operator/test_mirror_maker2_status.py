@@ -6,7 +6,7 @@ import pytest
 
 from kafka_replication.infra.local.operator.conditions import Condition, not_ready, warning
 from kafka_replication.infra.local.operator.connect_rest import RunningConnector
-from kafka_replication.infra.local.operator.connector_plan import Outcome, Restarts
+from kafka_replication.infra.local.operator.connector_reconciler import Outcome, Restarts
 from kafka_replication.infra.local.operator.reconcile import readiness, restart_statuses, seen_connectors, warnings
 from kafka_replication.infra.local.operator.resources import ConnectorResource
 from tests.infra.operator.builders import a_connector, running

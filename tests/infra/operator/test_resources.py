@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kafka_replication.infra.local.operator.conditions import warnings as connect_warnings
-from kafka_replication.infra.local.operator.connector_plan import warnings
+from kafka_replication.infra.local.operator.connector_reconciler import warnings
 from kafka_replication.infra.local.operator.resources import connect_resource
 from tests.infra.operator.builders import a_connect, a_connector, a_v1beta2_connect
 

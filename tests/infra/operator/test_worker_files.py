@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.serialization import pkcs12
 
 from kafka_replication.infra.local.certificates import Authority, KeyPair
 from kafka_replication.infra.local.operator import mirror_maker2
-from kafka_replication.infra.local.operator.connector_plan import connector_config, connector_on_one_machine
+from kafka_replication.infra.local.operator.connector_reconciler import connector_config, connector_on_one_machine
 from kafka_replication.infra.local.operator.worker_files import InvalidSecretError, WorkerFiles
 from kafka_replication.infra.local.operator.worker_properties import as_properties_file, worker_properties
 from tests.infra.operator.builders import JSON, a_connect, a_connector, a_v1beta2_connect
