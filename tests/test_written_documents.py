@@ -23,7 +23,7 @@ from kafka_replication.components.contract.published_verdict import (
 )
 from kafka_replication.components.topology.parsing import parse_topology
 from kafka_replication.infra.deploy.promotion.rule.evidence import evidence_config_map, read_evidence
-from kafka_replication.infra.operate.rehearse.drill_record import DrillRecord
+from kafka_replication.infra.operate.rehearse.drill import DrillRecord
 from tests import release
 from tests.repository import ROOT
 from tests.written_documents import DOCUMENTS, written

@@ -19,7 +19,7 @@ from kafka_replication.components.kafka.proven_positions import ProvenPosition, 
 from kafka_replication.components.render.job_parameters import job_parameters
 from kafka_replication.infra.deploy.promotion.rule.evidence import Evidence, FlowEvidence, evidence_config_map
 from kafka_replication.infra.deploy.promotion.rule.rules import CheckResult, FlowProof
-from kafka_replication.infra.operate.rehearse.drill_record import DrillRecord, DrillStep
+from kafka_replication.infra.operate.rehearse.drill import DrillRecord, DrillStep
 from kafka_replication.spark.report.failover import past_verdict
 from tests import release
 from tests.builders import a_cluster, a_resolved_flow

@@ -53,8 +53,7 @@ def drill(
 def rehearse(drill: "Drill", settings: StackSettings) -> None:
     """Run the drill, and print and keep what it measured. Raises RefusedError if records were skipped."""
     from kafka_replication.infra.operate.move.run import print_preconditions
-    from kafka_replication.infra.operate.rehearse.drill import rights, run
-    from kafka_replication.infra.operate.rehearse.drill_record import write_record
+    from kafka_replication.infra.operate.rehearse.drill import rights, run, write_record
 
     flow = drill.flow
     if drill.group in flow.group_selection:

@@ -23,7 +23,7 @@ from kafka_replication.infra.operate.flow_access import FlowAccess
 from kafka_replication.infra.operate.move.facts import Mode
 from kafka_replication.infra.operate.move.failback import refuse_unsuited_back
 from kafka_replication.infra.operate.move.failover_plan import refuse_unsuited
-from kafka_replication.infra.operate.rehearse.drill_record import DrillRecord, read_record
+from kafka_replication.infra.operate.rehearse.drill import DrillRecord, read_record
 from kafka_replication.infra.stack.environment import stack_environment
 from kafka_replication.infra.stack.session import OpenStack
 from kafka_replication.infra.stack.settings import StackSettings

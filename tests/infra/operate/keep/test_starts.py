@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from kafka_replication.components.kafka.positions import CommittedOffset, TopicPartition
 from kafka_replication.components.render.job_parameters import flow_parameters
-from kafka_replication.infra.operate.keep.starts import commit_starts
+from kafka_replication.infra.operate.keep.keeper import commit_starts
 from tests.builders import a_resolved_flow
 from tests.components.clients.brokers import Cluster, Reader
 

@@ -12,8 +12,7 @@ from kafka_replication.components.contract.problems import CannotRunError, Refus
 from kafka_replication.components.flows.resolved import ResolvedFlow
 from kafka_replication.components.kafka.positions import TopicPartition
 from kafka_replication.infra.commands.drill import rehearse
-from kafka_replication.infra.operate.rehearse.drill import Drill, drill_group
-from kafka_replication.infra.operate.rehearse.drill_record import read_record
+from kafka_replication.infra.operate.rehearse.drill import Drill, drill_group, read_record
 from kafka_replication.infra.stack.settings import StackSettings, read_settings
 from tests.builders import a_resolved_flow, a_topology
 from tests.components.clients.brokers import Cluster

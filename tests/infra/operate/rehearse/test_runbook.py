@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from kafka_replication.components.contract.problems import CannotRunError
 from kafka_replication.components.render.flow_acls import flows_without_addresses
 from kafka_replication.infra.commands.app import app
-from kafka_replication.infra.operate.rehearse.drill_record import (
+from kafka_replication.infra.operate.rehearse.drill import (
     DrillRecord,
     DrillStep,
     read_record,
