@@ -9,7 +9,7 @@ from kafka_replication.components.topology.model import topology_schema
 from kafka_replication.infra.commands.console import done
 from kafka_replication.infra.commands.options import InProject
 from kafka_replication.infra.deploy.promotion.rule.plan import plan_schema
-from kafka_replication.infra.stack.stack_schema import stack_schema
+from kafka_replication.infra.stack.stack_checks import stack_schema
 
 
 def schema(

@@ -1,10 +1,15 @@
-"""Waits until everything that was deployed works: KafkaUsers, workers, and connectors with their tasks."""
+"""Waits until everything that was deployed works: KafkaUsers, workers, and connectors with their tasks.
+
+The operator writes what Connect answers right after a change, often still the old state or no task, with the condition
+Ready, and looks again at its next reconciliation. Source: Strimzi AbstractConnectOperator.maybeCreateOrUpdateConnector.
+"""
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from kafka_replication.components.changes.deployment_state import deployment_state
 from kafka_replication.components.contract.problems import CannotRunError
 from kafka_replication.components.flows.resolved import ResolvedFlow
 from kafka_replication.components.kafka.connectors import (
@@ -15,9 +20,9 @@ from kafka_replication.components.kafka.connectors import (
     reported_connectors,
 )
 from kafka_replication.components.render.deployments import declared_connectors, deployments
-from kafka_replication.components.render.planned_objects import ObjectRole, PlannedObject
+from kafka_replication.components.render.planned_objects import Manifest, ObjectRole, PlannedObject
 from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi, annotations_of, reference
-from kafka_replication.infra.kubernetes.connector_states import connector_progress
+from kafka_replication.infra.kubernetes.managed_fields import status_time
 from kafka_replication.infra.kubernetes.preconditions import condition
 from kafka_replication.infra.kubernetes.secret_readers import RESTART
 from kafka_replication.infra.machine.waiting import DeadlineError, NotYetError, wait_for
@@ -131,3 +136,49 @@ def why_not_ready(title: str, live: Mapping[str, Any]) -> str:
         )
     said = condition(live, "NotReady")
     return str(said.get("message") or said.get("reason") or "the operator has not reported anything yet")
+
+
+#: The states of a resource's spec, as Connect names them.
+REPORTED = {"running": "RUNNING", "paused": "PAUSED", "stopped": "STOPPED"}
+
+
+def wanted_connectors(live: Manifest) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """Yield name, wanted state and status of the connectors that a resource runs; the status is empty without one."""
+    status = live.get("status") or {}
+    if live["kind"] == "KafkaConnector":
+        yield live["metadata"]["name"], live["spec"].get("state", "running"), status.get("connectorStatus") or {}
+    elif live["kind"] == "KafkaMirrorMaker2":
+        wanted = {connector.name: connector.state for connector in deployment_state("", {"": live}).connectors}
+        reported = {connector["name"]: connector for connector in status.get("connectors") or []}
+        for name in {**reported, **wanted}:
+            yield name, wanted.get(name, "running"), reported.get(name, {})
+
+
+def connector_progress(
+    live: Manifest, taskless: Collection[str], now: datetime, reconciliation_seconds: float
+) -> tuple[list[str], list[str]]:
+    """Return what the connectors of a resource do not do yet, and which of them run without a task, as reported for
+    longer than the operator takes to look again. Those that are `taskless` never have one.
+    """
+    waiting: list[str] = []
+    idle: list[str] = []
+    for name, wanted, status in wanted_connectors(live):
+        state = (status.get("connector") or {}).get("state", "")
+        tasks = status.get("tasks") or []
+        if state != REPORTED[wanted]:
+            waiting.append(f"{name} is {state or 'not reported yet'}, and should be {REPORTED[wanted]}")
+        elif wanted == "running" and tasks:
+            others = (task for task in tasks if task.get("state") != "RUNNING")
+            waiting += [f"{name} task {task['id']} is {task.get('state')}" for task in others]
+        elif wanted == "running" and name not in taskless:
+            if _age_seconds(live, now) < reconciliation_seconds:
+                waiting.append(f"{name} has no task yet")
+            else:
+                idle.append(name)
+    return waiting, idle
+
+
+def _age_seconds(live: Manifest, now: datetime) -> float:
+    """Return how long the operator has reported the same."""
+    written = status_time(live)
+    return (now - datetime.fromisoformat(written)).total_seconds() if written else 0.0

@@ -29,7 +29,6 @@ from kafka_replication.components.kafka.connectors import ROLE_OF_CLASS, failure
 from kafka_replication.components.render.planned_objects import PART_OF, Manifest
 from kafka_replication.components.topology.clusters import ConfigValue
 from kafka_replication.infra.kubernetes.api import reference
-from kafka_replication.infra.kubernetes.connector_states import REPORTED, wanted_connectors
 from kafka_replication.infra.kubernetes.managed_fields import (
     PULUMI,
     FieldOwner,
@@ -41,7 +40,7 @@ from kafka_replication.infra.kubernetes.managed_fields import (
     status_time,
 )
 from kafka_replication.infra.kubernetes.preconditions import condition
-from kafka_replication.infra.kubernetes.readiness import why_not_ready
+from kafka_replication.infra.kubernetes.readiness import REPORTED, wanted_connectors, why_not_ready
 from kafka_replication.infra.review.comparison import Drift
 from kafka_replication.infra.review.live_objects import former, whole
 from kafka_replication.infra.review.object_changes import FieldChange, field_changes, identity

@@ -4,7 +4,9 @@ Loads no engine and no client: a check in an editor or a hook must not wait for 
 needs.
 """
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 from kafka_replication.components.checks import check_topology
@@ -26,6 +28,8 @@ from kafka_replication.components.properties.values import value_text
 from kafka_replication.components.render.kafka_users import kafka_user_objects
 from kafka_replication.components.render.planned_objects import PlannedObject
 from kafka_replication.components.topology.clusters import Cluster, ConfigValue
+from kafka_replication.components.topology.editor_schema import editor_schema
+from kafka_replication.components.topology.in_cluster import InCluster
 from kafka_replication.components.topology.model import Flow, Topology
 from kafka_replication.infra.stack.environment import stack_environment
 from kafka_replication.infra.stack.other_stacks import check_other_stacks
@@ -305,3 +309,40 @@ def _deployed(topology: Topology, region: str | None) -> Iterator[Flow]:
         known = {flow.settings.source, flow.settings.target} <= topology.clusters.keys()
         if known and region in (None, topology.clusters[flow.settings.target].region):
             yield flow.settings
+
+
+@cache
+def stack_schema() -> str:
+    """Return the JSON Schema of stack files as text, for editors; the checks decide what a stack file may hold."""
+    in_cluster = editor_schema(InCluster)
+    dialect, definitions = in_cluster.pop("$schema"), in_cluster.pop("$defs")
+    # The topology names further keys. A misspelt key has neither an address nor an encrypted value.
+    named = {
+        "description": "What the topology names by `{config: KEY}`: `HOST:PORT` or a value that Pulumi encrypted.",
+        "type": ["string", "object"],
+        "pattern": ":[0-9]+",
+        "required": ["secure"],
+        "properties": {"secure": {"type": "string"}},
+    }
+    config = {
+        "description": "The stack's configuration.",
+        "type": "object",
+        "properties": {f"{PROJECT}:{key}": form for key, form in SETTINGS.items()}
+        | {key: {} for key in KUBERNETES_KEYS},
+        "patternProperties": {
+            f"^{PROJECT}:(?!({'|'.join(SETTINGS)})$)": named,
+            f"^(?!{PROJECT}:|kubernetes:)[^:]+:": {"description": "A key of another provider."},
+        },
+        "additionalProperties": False,
+        "required": [f"{PROJECT}:topology"],
+    }
+    schema = {
+        "$schema": dialect,
+        "$defs": {**definitions, "InCluster": {"type": "object", **in_cluster}},
+        "description": "One stack: which topology, region and Kubernetes cluster, and how it is deployed.",
+        "type": "object",
+        "properties": {key: {} for key in PULUMI_KEYS} | {"config": config},
+        "additionalProperties": False,
+        "required": ["config"],
+    }
+    return json.dumps(schema, indent=2, sort_keys=True) + "\n"

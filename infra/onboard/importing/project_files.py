@@ -13,7 +13,7 @@ from kafka_replication.components.topology.clusters import ValidationAccess
 from kafka_replication.components.topology.model import topology_schema
 from kafka_replication.infra.onboard.importing.topologies import ImportedTopology
 from kafka_replication.infra.onboard.new_project.files import plain_files
-from kafka_replication.infra.stack.stack_schema import stack_schema
+from kafka_replication.infra.stack.stack_checks import stack_schema
 from kafka_replication.infra.stack.yaml_files import load_yaml, shown
 
 _SCHEMA = "# yaml-language-server: $schema={}.schema.json\n"

@@ -15,8 +15,7 @@ from kafka_replication.components.topology.model import topology_schema
 from kafka_replication.infra.deploy.promotion.rule.plan import plan_problems, plan_schema
 from kafka_replication.infra.onboard.new_project.answers import LOCAL, Answers, answer_problems, optional_facts
 from kafka_replication.infra.stack.settings import read_settings
-from kafka_replication.infra.stack.stack_checks import problems
-from kafka_replication.infra.stack.stack_schema import stack_schema
+from kafka_replication.infra.stack.stack_checks import problems, stack_schema
 from kafka_replication.infra.stack.yaml_files import shown
 
 _TEMPLATES = Path(__file__).with_name("templates")

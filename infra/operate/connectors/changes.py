@@ -22,8 +22,8 @@ from kafka_replication.components.flows.resolved import ResolvedFlow
 from kafka_replication.components.kafka.connectors import ConnectorRole, failures
 from kafka_replication.components.render.deployments import declared_connectors
 from kafka_replication.infra.kubernetes.api import Object, Reference, annotations_of
-from kafka_replication.infra.kubernetes.connector_states import wanted_connectors
 from kafka_replication.infra.kubernetes.managed_fields import owner_of
+from kafka_replication.infra.kubernetes.readiness import wanted_connectors
 
 
 @dataclass(frozen=True)

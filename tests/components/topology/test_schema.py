@@ -12,7 +12,7 @@ import yaml
 
 from kafka_replication.components.topology.model import topology_schema
 from kafka_replication.infra.deploy.promotion.rule.plan import plan_schema
-from kafka_replication.infra.stack.stack_schema import stack_schema
+from kafka_replication.infra.stack.stack_checks import stack_schema
 from tests.builders import a_flow, a_topology
 
 SCHEMAS = {"topology": topology_schema(), "plan": plan_schema(), "stack": stack_schema()}

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from kafka_replication.infra.stack.settings import SETTINGS, stack_file, stack_names
-from kafka_replication.infra.stack.stack_schema import stack_schema
+from kafka_replication.infra.stack.stack_checks import stack_schema
 from tests.repository import STACKS
 
 DIGEST = "registry.example.com/validation@sha256:" + 64 * "0"
