@@ -52,11 +52,6 @@ class Authority:
         """Return the certificate that clients trust."""
         return self.pair("ca").certificate
 
-    @property
-    def key(self) -> Path:
-        """Return the key that signs."""
-        return self.pair("ca").key
-
     def ensure(self) -> None:
         """Create the authority unless it exists."""
         pair = self.pair("ca")
@@ -90,9 +85,10 @@ class Authority:
         if pair.exists():
             return pair
         signer = x509.load_pem_x509_certificate(self.certificate.read_bytes())
-        signing_key = serialization.load_pem_private_key(self.key.read_bytes(), password=None)
+        signing_file = self.pair("ca").key
+        signing_key = serialization.load_pem_private_key(signing_file.read_bytes(), password=None)
         if not isinstance(signing_key, ec.EllipticCurvePrivateKey):
-            raise TypeError(f"{self.key} holds a {type(signing_key).__name__}, not an elliptic curve key")
+            raise TypeError(f"{signing_file} holds a {type(signing_key).__name__}, not an elliptic curve key")
         key = ec.generate_private_key(ec.SECP256R1())
         loopback = x509.IPAddress(ipaddress.IPv4Address("127.0.0.1"))
         certificate = (

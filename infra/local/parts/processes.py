@@ -19,8 +19,6 @@ CLOCK_TOLERANCE_SECONDS = 2.0
 KILL_SECONDS = 10.0
 #: The processes that this process started. One that has ended must be reaped, or it would seem to be alive.
 _children: dict[int, subprocess.Popen[bytes]] = {}
-#: Exit codes of those that were reaped.
-_exit_codes: dict[int, int] = {}
 
 
 class ProcessRecord(BaseModel):
@@ -53,7 +51,6 @@ def start(
     finally:
         os.close(handle)
     _children[process.pid] = process
-    _exit_codes.pop(process.pid, None)
     return ProcessRecord(name=name, pid=process.pid, created=psutil.Process(process.pid).create_time(), log=log)
 
 
@@ -64,14 +61,14 @@ def alive(record: ProcessRecord) -> bool:
 
 def exit_code(record: ProcessRecord) -> int | None:
     """Return the exit code of a process that this process started, negative for a signal; None if it is unknown."""
-    _reap(record.pid)
-    return _exit_codes.get(record.pid)
+    child = _children.get(record.pid)
+    return None if child is None else child.poll()
 
 
 def is_ending(record: ProcessRecord) -> bool:
     """Return whether a process that this one started has ended its first thread but not another."""
-    _reap(record.pid)
-    return record.pid in _children
+    child = _children.get(record.pid)
+    return child is not None and child.poll() is None
 
 
 def stop(record: ProcessRecord, grace_seconds: float = 30.0) -> bool:
@@ -128,7 +125,8 @@ def last_lines(log: Path | None, count: int = 15) -> str:
 
 def find(record: ProcessRecord) -> psutil.Process | None:
     """Return the recorded process, or None if it has ended, even if another process has its process id."""
-    _reap(record.pid)
+    if (child := _children.get(record.pid)) is not None:
+        child.poll()
     try:
         process = psutil.Process(record.pid)
         if abs(process.create_time() - record.created) > CLOCK_TOLERANCE_SECONDS:
@@ -136,13 +134,6 @@ def find(record: ProcessRecord) -> psutil.Process | None:
         return None if process.status() == psutil.STATUS_ZOMBIE else process
     except psutil.NoSuchProcess:
         return None
-
-
-def _reap(pid: int) -> None:
-    child = _children.get(pid)
-    if child is not None and child.poll() is not None:
-        _exit_codes[pid] = child.returncode
-        del _children[pid]
 
 
 #: Below the kernel's range for outgoing connections, which could take the port of a stopped part.

@@ -91,8 +91,7 @@ def live_inputs(inputs: Properties, live: Object) -> Properties:
     if strings is not None:
         data = live.get("data", {})
         seen["stringData"] = {key: base64.b64decode(data[key]).decode() for key in strings if key in data}
-    shape = {**inputs, "apiVersion": inputs["apiVersion"]}
-    return {**_restrict(seen, shape), "apiVersion": inputs["apiVersion"], "kind": inputs["kind"]}
+    return {**_restrict(seen, inputs), "apiVersion": inputs["apiVersion"], "kind": inputs["kind"]}
 
 
 #: Groups that the real provider's schema knows, besides those that end with `.k8s.io`.

@@ -289,6 +289,3 @@ class Failback(Operation[GroupPlan]):
         call.say(f"Start the consumers and then the producers on {source.alias}: {source.bootstrap_servers}")
         resume = f"`replicate resume {self.stack} {self.flow.name}`"
         call.say(f"If the failover or you stopped connectors of the flow, start them: {resume}")
-
-    def details(self) -> Mapping[str, object]:
-        return {"sourceOnly": [records.document() for records in self.facts.source_only]}

@@ -257,9 +257,6 @@ class FlowBack(Operation[FlowBackPlan]):
         call.say("Now start the source connector: remove `state: stopped` from the topology, and deploy it")
         call.say(f"Then stop the producers and consumers, and type `replicate failover {self.stack} {flow.name}`")
 
-    def details(self) -> Mapping[str, object]:
-        return {"sourceOnly": [records.document() for records in self.facts.old_only]}
-
 
 def fail_back(call: MoveCall, opened: FlowAccess) -> None:
     """Move groups back, or with the policy `identity` set where the flow back begins. Raises RefusedError."""

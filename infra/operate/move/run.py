@@ -103,7 +103,8 @@ class Operation(ABC, Generic[PlanT]):
 
     def details(self) -> Mapping[str, object]:
         """Return what the JSON document of this move has beside the plan."""
-        return {}
+        records = self.records_to_export()
+        return {} if records is None else {"sourceOnly": [span.document() for span in records[1]]}
 
     def run(self) -> None:
         with self.call.progress(self.asking) as say:
@@ -163,8 +164,7 @@ class Operation(ABC, Generic[PlanT]):
             commit_positions(self.opened.writer(side), reader, positions, say)
 
     def _export(self) -> None:
-        records = self.records_to_export() if self.call.export is not None else None
-        if records is None or self.call.export is None:
+        if self.call.export is None or (records := self.records_to_export()) is None:
             return
         reader, ranges = records
         with self.call.progress("exporting") as say:

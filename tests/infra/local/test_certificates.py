@@ -44,7 +44,7 @@ def test_a_client_that_trusts_another_authority_refuses_the_server() -> None:
 def test_a_key_is_private_and_in_the_form_that_kafka_reads() -> None:
     authority = Authority("useast")
     pair = authority.issue("mirror")
-    for key in (pair.key, authority.key, authority.keystore("broker")):
+    for key in (pair.key, authority.pair("ca").key, authority.keystore("broker")):
         assert key.stat().st_mode & 0o777 == 0o600
         assert key.read_text().startswith("-----BEGIN PRIVATE KEY-----")
     serialization.load_pem_private_key(pair.key.read_bytes(), password=None)
