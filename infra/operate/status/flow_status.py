@@ -1,7 +1,9 @@
 """Judges a flow from its facts: its status, and whether it could fail over now. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
+from functools import partial
+from typing import TypeVar
 
 from kafka_replication.components.contract.parameters import FlowParameters
 from kafka_replication.components.contract.problems import NoAnswer
@@ -27,7 +29,14 @@ from kafka_replication.infra.operate.status.document import (
     StopStatus,
     VerdictStatus,
 )
-from kafka_replication.infra.operate.status.facts import FlowFacts, GroupFacts, Lag, Losses, VerdictFacts
+from kafka_replication.infra.operate.status.facts import (
+    ConnectorFacts,
+    FlowFacts,
+    GroupFacts,
+    Lag,
+    Losses,
+    VerdictFacts,
+)
 
 #: How many partitions and groups are shown.
 LISTED = 5
@@ -37,12 +46,12 @@ def flow_status(flow: FlowParameters, facts: FlowFacts, listed: int | None = LIS
     """Judge one flow: it can fail over if nothing prevents it. `listed` limits partitions and groups (None: all)."""
     reasons = [
         *_of_logins(facts),
-        *_of_connectors(facts),
-        *_of_heartbeats(flow, facts),
-        *_of_lag(flow, facts),
-        *_of_losses(flow, facts),
-        *_of_groups(flow, facts),
-        *_of_verdict(facts),
+        *_judged(facts.connectors, _of_connectors),
+        *(_judged(facts.heartbeat_ms, partial(_of_heartbeats, flow, facts)) if flow.heartbeats.enabled else ()),
+        *_judged(facts.lag, partial(_of_lag, flow, facts)),
+        *_judged(facts.losses, partial(_of_losses, flow, facts)),
+        *(_judged(facts.groups, partial(_of_groups, flow)) if translates(flow) else _of_design(flow)),
+        *_judged(facts.verdict, partial(_of_verdict, facts)),
     ]
     return FlowStatus(
         name=flow.name,
@@ -88,10 +97,15 @@ def translates(flow: FlowParameters) -> bool:
 
 
 Reasons = Iterator[tuple[Kind, str]]
+Known = TypeVar("Known")
 
 
-def _not_asked(fact: NoAnswer) -> Reasons:
-    yield from ((Kind.UNASKED, reason) for reason in fact.reasons)
+def _judged(fact: Known | NoAnswer, judge: Callable[[Known], Reasons]) -> Reasons:
+    """Yield what is wrong with a fact, or why it could not be asked."""
+    if isinstance(fact, NoAnswer):
+        yield from ((Kind.UNASKED, reason) for reason in fact.reasons)
+    else:
+        yield from judge(fact)
 
 
 def _of_logins(facts: FlowFacts) -> Reasons:
@@ -105,11 +119,8 @@ def _of_logins(facts: FlowFacts) -> Reasons:
                     yield Kind.PROBLEM, f"the certificate {certificate.key} in Secret {certificate.secret} has expired"
 
 
-def _of_connectors(facts: FlowFacts) -> Reasons:
-    if isinstance(facts.connectors, NoAnswer):
-        yield from _not_asked(facts.connectors)
-        return
-    for connector in facts.connectors:
+def _of_connectors(connectors: Iterable[ConnectorFacts]) -> Reasons:
+    for connector in connectors:
         wrong = [f"{connector.name}{_task(failure.task)} failed" for failure in connector.failures]
         if connector.problem:
             wrong.append(f"{connector.name}: {connector.problem}")
@@ -126,53 +137,43 @@ def _task(number: int | None) -> str:
     return "" if number is None else f" task {number}"
 
 
-def _of_heartbeats(flow: FlowParameters, facts: FlowFacts) -> Reasons:
-    if not flow.heartbeats.enabled:
-        return
-    if isinstance(facts.heartbeat_ms, NoAnswer):
-        yield from _not_asked(facts.heartbeat_ms)
-    elif facts.heartbeat_ms is None:
+def _of_heartbeats(flow: FlowParameters, facts: FlowFacts, newest_ms: int | None) -> Reasons:
+    if newest_ms is None:
         yield Kind.PROBLEM, f"{flow.heartbeats.target_topic} has no recent heartbeat of this flow"
-    elif (age := _age(facts, facts.heartbeat_ms)) > flow.heartbeats.stale_seconds:
+    elif (age := _age(facts, newest_ms)) > flow.heartbeats.stale_seconds:
         yield Kind.PROBLEM, f"the newest heartbeat is {duration(age)} old"
 
 
-def _of_lag(flow: FlowParameters, facts: FlowFacts) -> Reasons:
-    if isinstance(facts.lag, NoAnswer):
-        yield from _not_asked(facts.lag)
-        return
-    if not facts.lag.partitions:
+def _of_lag(flow: FlowParameters, facts: FlowFacts, lag: Lag) -> Reasons:
+    if not lag.partitions:
         yield Kind.PROBLEM, f"no topic on {flow.source.alias} is selected"
-    for topic in facts.lag.missing_topics:
+    for topic in lag.missing_topics:
         every = duration(flow.refresh_topics_seconds)
         yield (
             Kind.PROBLEM,
             f"{topic} does not exist on {flow.target.alias}; the flow looks for new topics every {every}",
         )
-    seconds = _oldest_seconds(facts, facts.lag)
-    if flow.transformed and facts.lag.behind:
+    seconds = _oldest_seconds(facts, lag)
+    if flow.transformed and lag.behind:
         yield Kind.UNASKED, "the flow's own transforms may have dropped the newest records of the source"
     elif seconds is not None and seconds > BEHIND_SECONDS:
         yield Kind.PROBLEM, f"a record that is {duration(seconds)} old may not be on {flow.target.alias} yet"
 
 
-def _of_losses(flow: FlowParameters, facts: FlowFacts) -> Reasons:
-    if isinstance(facts.losses, NoAnswer):
-        yield from _not_asked(facts.losses)
-        return
-    lost = [partition for partition, gap in sorted(facts.losses.gaps.items()) if gap.at_least]
+def _of_losses(flow: FlowParameters, facts: FlowFacts, losses: Losses) -> Reasons:
+    lost = [partition for partition, gap in sorted(losses.gaps.items()) if gap.at_least]
     if lost:
         yield Kind.PROBLEM, f"{flow.source.alias} has deleted records of {named(lost)} that had not crossed"
-    stopped = [partition for partition, stop in sorted(facts.losses.stopped.items()) if stop.certain]
+    stopped = [partition for partition, stop in sorted(losses.stopped.items()) if stop.certain]
     if stopped:
         yield Kind.PROBLEM, f"the source connector has stopped at a gap in {named(stopped)}"
-    if facts.losses.unstarted:
-        where = named(facts.losses.unstarted)
+    if losses.unstarted:
+        where = named(losses.unstarted)
         yield Kind.PROBLEM, f"no keeper says where {where} starts, so tasks that replicate it replicate nothing"
-    near = [partition for partition, at in sorted(facts.losses.deletions.items()) if at.near_ms <= facts.now_ms]
+    near = [partition for partition, at in sorted(losses.deletions.items()) if at.near_ms <= facts.now_ms]
     if near:
         yield Kind.PROBLEM, f"{flow.source.alias} soon deletes records of {named(near)} that have not crossed"
-    for alias, replaced in facts.losses.replaced.items():
+    for alias, replaced in losses.replaced.items():
         if replaced.recreated:
             were = agreeing(len(replaced.recreated), "[was|were]")
             yield Kind.PROBLEM, f"{named(replaced.recreated)} on {alias} {were} deleted and created again"
@@ -181,36 +182,29 @@ def _of_losses(flow: FlowParameters, facts: FlowFacts) -> Reasons:
             yield Kind.PROBLEM, f"{named(replaced.cut)} on {alias} {how}"
 
 
-def _of_groups(flow: FlowParameters, facts: FlowFacts) -> Reasons:
-    if not translates(flow):
-        why = "a prefixlessPair translates no offsets" if flow.shape == "prefixlessPair" else "it translates no offsets"
-        yield Kind.DESIGN, f"{why}: `replicate failover` computes each group's position on {flow.target.alias}"
-    elif isinstance(facts.groups, NoAnswer):
-        yield from _not_asked(facts.groups)
-    else:
-        for group in facts.groups:
-            if group.without_position:
-                where = f"{group.without_position[0]}" + (" and others" if len(group.without_position) > 1 else "")
-                yield Kind.PROBLEM, f"group {group.name} has no position on {flow.target.alias} for {where}"
+def _of_design(flow: FlowParameters) -> Reasons:
+    why = "a prefixlessPair translates no offsets" if flow.shape == "prefixlessPair" else "it translates no offsets"
+    yield Kind.DESIGN, f"{why}: `replicate failover` computes each group's position on {flow.target.alias}"
 
 
-def _of_verdict(facts: FlowFacts) -> Reasons:
-    match facts.verdict:
-        case NoAnswer() as unasked:
-            yield from _not_asked(unasked)
-        case None:
-            yield Kind.PROBLEM, "no validation was ever published"
-        case VerdictFacts() as verdict:
-            age = facts.now_ms / 1000 - verdict.at.timestamp()
-            if verdict.verdict is not Verdict.PASS:
-                yield Kind.PROBLEM, f"the newest published validation is `{verdict.verdict}`"
-            elif not verdict.current:
-                yield (
-                    Kind.PROBLEM,
-                    "the newest published validation judged another model, or accepted other findings than now",
-                )
-            elif age > PROOF_HOURS * 3600:
-                yield Kind.PROBLEM, f"the newest published validation is {duration(age)} old"
+def _of_groups(flow: FlowParameters, groups: Iterable[GroupFacts]) -> Reasons:
+    for group in groups:
+        if group.without_position:
+            where = f"{group.without_position[0]}" + (" and others" if len(group.without_position) > 1 else "")
+            yield Kind.PROBLEM, f"group {group.name} has no position on {flow.target.alias} for {where}"
+
+
+def _of_verdict(facts: FlowFacts, verdict: VerdictFacts | None) -> Reasons:
+    if verdict is None:
+        yield Kind.PROBLEM, "no validation was ever published"
+        return
+    age = facts.now_ms / 1000 - verdict.at.timestamp()
+    if verdict.verdict is not Verdict.PASS:
+        yield Kind.PROBLEM, f"the newest published validation is `{verdict.verdict}`"
+    elif not verdict.current:
+        yield Kind.PROBLEM, "the newest published validation judged another model, or accepted other findings than now"
+    elif age > PROOF_HOURS * 3600:
+        yield Kind.PROBLEM, f"the newest published validation is {duration(age)} old"
 
 
 def _connectors(facts: FlowFacts) -> tuple[ConnectorStatus, ...] | None:
