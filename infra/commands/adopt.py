@@ -13,7 +13,6 @@ from kafka_replication.components.contract.problems import RefusedError
 from kafka_replication.components.contract.wording import number
 from kafka_replication.infra.commands.console import confirm_or_end, err, out, print_changes, print_idle, print_problems
 from kafka_replication.infra.commands.options import InProject, Json, ReadySeconds, Stack, Yes, who
-from kafka_replication.infra.deploy.adoption.plan import AGREEMENTS
 from kafka_replication.infra.stack.session import OpenStack
 from kafka_replication.infra.stack.settings import read_settings
 
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
 
 
 def _agreements(given: list[str] | None) -> list[str]:
+    from kafka_replication.infra.deploy.adoption.plan import AGREEMENTS
+
     for agreement in given or ():
         kind, _, name = agreement.partition(":")
         if kind not in AGREEMENTS or not name:

@@ -72,7 +72,7 @@ class LazyCommands(TyperGroup):
     """Imports only the module of the command that runs, so that `check` neither waits for Pulumi nor needs a client.
 
     TAB loads that module, too. So what takes longer than TAB may, Pulumi and the clients of Kubernetes and Kafka, is
-    imported in the command's function.
+    imported in the command's function; only `local` imports the client of Kafka itself.
     """
 
     def resolve_command(  # type: ignore[override]  # Typer keeps the types of contexts and commands private

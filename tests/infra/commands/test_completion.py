@@ -36,7 +36,7 @@ def offered(line: str, folder: Path = ROOT) -> list[str]:
 
 @pytest.mark.parametrize(
     "line",
-    ["replicate up prod-", "replicate validate prod-", "replicate promote --to prod-", "replicate diff prod-"],
+    [f"replicate {command} prod-" for command in ("up", "adopt", "validate", "promote --to", "diff")],
 )
 def test_stacks_are_completed_without_loading_pulumi_or_a_client(line: str) -> None:
     assert offered(line) == [*PRODUCTION, "loaded set()"]
