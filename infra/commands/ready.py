@@ -32,7 +32,8 @@ def ready(
         typer.Option(
             "--quotas",
             metavar="CLUSTER=FILE",
-            help="What `kafka-configs.sh --describe --entity-type users` prints for a cluster; give both.",
+            help="What `kafka-configs.sh --describe --entity-type users` prints for a cluster; give both. `CLUSTER=` "
+            "means that it prints nothing.",
         ),
     ] = None,
     kafka_users: Annotated[
@@ -95,16 +96,17 @@ def _read_quotas(given: list[str]) -> dict[str, Quotas]:
         alias, is_pair, file = pair.partition("=")
         if not is_pair:
             raise typer.BadParameter(f"{pair}: write CLUSTER=FILE", param_hint="--quotas")
-        why = "Quotas are compared as `kafka-configs.sh --describe --entity-type users` prints them."
+        text = Path(file).read_text() if file else ""
+        if file and not text.strip():
+            why = "The tool prints nothing for a cluster without users and quotas, but also if it was refused."
+            remedy = f"if the tool reported no error, give `--quotas {alias}=`; otherwise write its output to the file."
+            raise CannotRunError("quotas-unreadable", "the file is empty", file, why, remedy)
         try:
-            text = Path(file).read_text()
-            # A command that was refused leaves an empty file, too.
-            what = "" if text.strip() else "the file is empty"
             quotas[alias] = read_quotas(text)
         except ValueError as error:
             what = f"this line is no quota: {error}"
-        if what:
-            raise CannotRunError("quotas-unreadable", what, file, why, "write its output to the file.")
+            why = "Quotas are compared as `kafka-configs.sh --describe --entity-type users` prints them."
+            raise CannotRunError("quotas-unreadable", what, file, why, "write its output to the file.") from None
     return quotas
 
 

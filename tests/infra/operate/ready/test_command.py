@@ -138,11 +138,25 @@ def test_acls_that_a_cluster_does_not_show_end_with_another_exit_code(
     )
 
 
-@pytest.mark.parametrize("printed", ["Error while executing config command\n", "\n"], ids=["an error", "nothing"])
-def test_a_file_without_quotas_is_refused(call: Callable[..., Answer], tmp_path: Path, printed: str) -> None:
+@pytest.mark.parametrize(
+    ("printed", "said"),
+    [
+        pytest.param("Error while executing config command\n", "this line is no quota: Error while", id="an-error"),
+        pytest.param("\n", "prints nothing for a cluster without users and quotas, but also if", id="nothing"),
+    ],
+)
+def test_a_file_without_quotas_is_refused(call: Callable[..., Answer], tmp_path: Path, printed: str, said: str) -> None:
     (tmp_path / "quotas.txt").write_text(printed)
     answer = call()
-    assert (answer.returncode, "quotas-unreadable" in answer.stderr) == (2, True)
+    assert (answer.returncode, "quotas-unreadable" in answer.stderr, said in answer.stderr) == (2, True, True)
+
+
+def test_a_cluster_without_quotas_is_given_without_a_file(call: Callable[..., Answer]) -> None:
+    """Its file would be empty, as after a command that was refused."""
+    answer = call("--quotas", "useast=", "--quotas", "uswest=")
+    assert (answer.returncode, "quota" in answer.stdout) == (1, False)
+    answer = call("--quotas", "uswest=")
+    assert "✗ quota " in answer.stdout
 
 
 def planned(night: Night, capsys: pytest.CaptureFixture[str]) -> str:
