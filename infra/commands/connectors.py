@@ -7,17 +7,8 @@ from typing import Annotated
 
 import typer
 
+from kafka_replication.infra.commands import options
 from kafka_replication.infra.commands.console import done, err, out, say
-from kafka_replication.infra.commands.options import (
-    Connectors,
-    DryRun,
-    Flow,
-    InProject,
-    Stack,
-    TakeOver,
-    WaitSeconds,
-    who,
-)
 from kafka_replication.infra.stack.session import OpenStack
 from kafka_replication.infra.stack.settings import read_settings
 from kafka_replication.infra.stack.yaml_files import shown
@@ -56,15 +47,15 @@ def halt(state: str, help_text: str) -> Callable[..., None]:
     """Return the command that brings connectors into the state `paused` or `stopped`, with this text as its help."""
 
     def command(
-        project: InProject,
-        stack: Stack,
-        flow: Flow,
-        connector: Connectors = None,
+        project: options.InProject,
+        stack: options.Stack,
+        flow: options.Flow,
+        connector: options.Connectors = None,
         lasts: For = None,
-        dry_run: DryRun = False,
+        dry_run: options.DryRun = False,
         keep: Keep = False,
-        take_over: TakeOver = False,
-        wait_seconds: WaitSeconds = 180,
+        take_over: options.TakeOver = False,
+        wait_seconds: options.WaitSeconds = 180,
     ) -> None:
         with OpenStack(read_settings(stack, project.stacks)) as opened:
             if keep:
@@ -103,7 +94,7 @@ def _request(
     places = chosen_places(flow, connectors)
     now = datetime.now(UTC)
     until = None if lasts is None else now + lasts
-    request = StateRequest(stack.name, flow.name, state, who(), now, until, take_over)
+    request = StateRequest(stack.name, flow.name, state, options.who(), now, until, take_over)
     with cluster_of(stack) as api:
         live = read_live(api, places)
         chosen = places if connectors else concerned(request, places, live)
@@ -156,13 +147,13 @@ stop = halt(
 
 
 def resume(
-    project: InProject,
-    stack: Stack,
-    flow: Flow,
-    connector: Connectors = None,
-    dry_run: DryRun = False,
-    take_over: TakeOver = False,
-    wait_seconds: WaitSeconds = 180,
+    project: options.InProject,
+    stack: options.Stack,
+    flow: options.Flow,
+    connector: options.Connectors = None,
+    dry_run: options.DryRun = False,
+    take_over: options.TakeOver = False,
+    wait_seconds: options.WaitSeconds = 180,
 ) -> None:
     """End an announced pause or stop: connectors return to their earlier state.
 
@@ -173,15 +164,15 @@ def resume(
 
 
 def restart(
-    project: InProject,
-    stack: Stack,
-    flow: Flow,
-    connector: Connectors = None,
+    project: options.InProject,
+    stack: options.Stack,
+    flow: options.Flow,
+    connector: options.Connectors = None,
     task: Annotated[
         int | None, typer.Option(min=0, help="Only this task; needs one `--connector`, unless the flow has only one.")
     ] = None,
-    dry_run: DryRun = False,
-    wait_seconds: WaitSeconds = 180,
+    dry_run: options.DryRun = False,
+    wait_seconds: options.WaitSeconds = 180,
 ) -> None:
     """Restart what failed in a flow, or the named connectors with all their tasks, one after the other. An annotation
     asks the operator to do it. The command waits until the operator reports that they run.

@@ -7,17 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kafka_replication.infra.commands.options import (
-    Connectors,
-    Flow,
-    InProject,
-    Json,
-    Stack,
-    TakeOver,
-    WaitSeconds,
-    Yes,
-    who,
-)
+from kafka_replication.infra.commands import options
 from kafka_replication.infra.stack.session import OpenStack
 from kafka_replication.infra.stack.settings import read_settings
 
@@ -32,9 +22,9 @@ class Verb(StrEnum):
 
 
 def offsets(
-    project: InProject,
-    stack: Stack,
-    flow: Flow,
+    project: options.InProject,
+    stack: options.Stack,
+    flow: options.Flow,
     verb: Annotated[Verb, typer.Argument(help="What to do; `list` and `plan` only read.")],
     file: Annotated[
         Path | None,
@@ -42,12 +32,12 @@ def offsets(
             metavar="FILE", help="For `plan` and `set`: CSV if its name ends in `.csv`, otherwise YAML or JSON."
         ),
     ] = None,
-    connector: Connectors = None,
-    as_json: Json = False,
+    connector: options.Connectors = None,
+    as_json: options.Json = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="With `list`: print CSV instead of text.")] = False,
-    yes: Yes = False,
-    take_over: TakeOver = False,
-    wait_seconds: WaitSeconds = 180,
+    yes: options.Yes = False,
+    take_over: options.TakeOver = False,
+    wait_seconds: options.WaitSeconds = 180,
 ) -> None:
     """List or set the offsets from which a flow's source connectors continue.
 
@@ -89,7 +79,7 @@ def offsets(
             print_list(reader.known([place.name for place in places]), as_json=as_json, as_csv=as_csv)
         else:
             with cluster_of(opened, OFFSETS_PERMISSION) as api:
-                by, now = f"{who()}{PURPOSE}", datetime.now(UTC)
+                by, now = f"{options.who()}{PURPOSE}", datetime.now(UTC)
                 request = StateRequest(stack, chosen.name, "stopped", by, now, take_over=take_over)
                 run = Run(api, reader, request, "reset" if file is None else "alter", wait_seconds, lambda _: None)
                 change(run, places, file, yes=yes, carry_out=verb is not Verb.PLAN)

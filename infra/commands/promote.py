@@ -7,18 +7,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from kafka_replication.infra.commands import options
 from kafka_replication.infra.commands.completion import complete_stack
 from kafka_replication.infra.commands.console import confirm_or_end
-from kafka_replication.infra.commands.options import (
-    CatchUpSeconds,
-    DriverMemory,
-    InProject,
-    Master,
-    ReadySeconds,
-    SparkConf,
-    Yes,
-    chosen_spark,
-)
 from kafka_replication.infra.deploy.promotion.rule.plan import read_plan, required_plan
 from kafka_replication.infra.stack.environment import stack_environment
 from kafka_replication.infra.stack.settings import read_settings
@@ -28,7 +19,7 @@ _INTERRUPTED = 130
 
 
 def promote(
-    project: InProject,
+    project: options.InProject,
     to: Annotated[
         str | None,
         typer.Option(
@@ -44,7 +35,7 @@ def promote(
             metavar="NAME", help="Deploy only the stacks of this environment. Earlier stacks must already be proven."
         ),
     ] = None,
-    yes: Yes = False,
+    yes: options.Yes = False,
     who: Annotated[
         str | None,
         typer.Option(
@@ -57,11 +48,11 @@ def promote(
         str | None,
         typer.Option(metavar="REASON", help="Deploy without proof, for this reason. Only users in `maySkip` may."),
     ] = None,
-    ready_seconds: ReadySeconds = 300,
-    catch_up_seconds: CatchUpSeconds = 30,
-    master: Master = None,
-    driver_memory: DriverMemory = None,
-    spark_conf: SparkConf = None,
+    ready_seconds: options.ReadySeconds = 300,
+    catch_up_seconds: options.CatchUpSeconds = 30,
+    master: options.Master = None,
+    driver_memory: options.DriverMemory = None,
+    spark_conf: options.SparkConf = None,
 ) -> None:
     """Deploy a model one stack at a time in the order of stacks/promotion.yaml, each only after the earlier stacks have
     proven it. You can interrupt it and run it again: it does not repeat what is deployed and proven.
@@ -81,7 +72,7 @@ def promote(
         ready_seconds,
         catch_up_seconds,
         environment,
-        chosen_spark(master, driver_memory, spark_conf),
+        options.chosen_spark(master, driver_memory, spark_conf),
     )
 
     def confirm(stack: str) -> None:
@@ -97,7 +88,7 @@ def promote(
     raise typer.Exit(code)
 
 
-def environments(project: InProject) -> None:
+def environments(project: options.InProject) -> None:
     """Print the environments of the promotion plan in order, as a JSON list; an empty list without a plan.
 
     Environments with a stack on the local stack are left out, because only the machine that runs the local stack can

@@ -8,24 +8,15 @@ import typer
 
 from kafka_replication.components.contract.problems import CannotRunError, ReplicationError
 from kafka_replication.components.contract.report import Depth, why_not_published
+from kafka_replication.infra.commands import options
 from kafka_replication.infra.commands.completion import complete_flow, complete_stack
 from kafka_replication.infra.commands.console import err, print_problems
-from kafka_replication.infra.commands.options import (
-    CatchUpSeconds,
-    DepthOption,
-    DriverMemory,
-    Json,
-    Master,
-    PerhapsInProject,
-    SparkConf,
-    chosen_spark,
-)
 from kafka_replication.infra.stack.project import find_project
 from kafka_replication.infra.stack.settings import read_settings, settings_of_topology
 
 
 def validate(
-    project: PerhapsInProject,
+    project: options.PerhapsInProject,
     stack: Annotated[
         str | None,
         typer.Argument(help="Name of the stack; leave it out with --topology.", autocompletion=complete_stack),
@@ -41,14 +32,14 @@ def validate(
     publish: Annotated[
         bool, typer.Option("--publish", help="Publish the verdict as a ConfigMap in the flow's namespace.")
     ] = False,
-    depth: DepthOption = Depth.INCREMENTAL,
-    catch_up_seconds: CatchUpSeconds = 30,
+    depth: options.DepthOption = Depth.INCREMENTAL,
+    catch_up_seconds: options.CatchUpSeconds = 30,
     declared: Annotated[
         bool, typer.Option("--declared", help="Validate what the stack's files declare, without Pulumi.")
     ] = False,
-    master: Master = None,
-    driver_memory: DriverMemory = None,
-    spark_conf: SparkConf = None,
+    master: options.Master = None,
+    driver_memory: options.DriverMemory = None,
+    spark_conf: options.SparkConf = None,
     topology: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Validate what this topology file declares, without a stack or Pulumi."),
@@ -57,7 +48,7 @@ def validate(
         str | None,
         typer.Option(help="With --topology: Kubernetes context with the Secrets; by default, the current one."),
     ] = None,
-    as_json: Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Prove from the data that heartbeats arrive, offsets translate and nothing is missing.
 
@@ -87,7 +78,7 @@ def validate(
             as_json,
             declared or topology is not None or settings.by_gitops,
             html,
-            chosen_spark(master, driver_memory, spark_conf),
+            options.chosen_spark(master, driver_memory, spark_conf),
             depth,
         )
         code = run_validation(run, err)
