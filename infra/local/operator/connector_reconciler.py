@@ -20,14 +20,7 @@ from kafka_replication.components.checks.properties import CONNECTOR_FORBIDDEN
 from kafka_replication.components.properties.values import value_text
 from kafka_replication.infra.kubernetes.api import KubernetesApi, Object, Reference
 from kafka_replication.infra.local.operator import conditions
-from kafka_replication.infra.local.operator.conditions import (
-    READY,
-    Condition,
-    not_ready,
-    timestamp,
-    trace_summary,
-    write_status,
-)
+from kafka_replication.infra.local.operator.conditions import Condition, not_ready, trace_summary
 from kafka_replication.infra.local.operator.connect_rest import ConnectRest, RestError, RunningConnector
 from kafka_replication.infra.local.operator.connector_annotations import (
     RestartRequest,
@@ -82,7 +75,7 @@ class Restarts:
     last: datetime
 
     def as_status(self, connector_name: str) -> Object:
-        stamp = timestamp(self.last)
+        stamp = conditions.timestamp(self.last)
         return {"count": self.count, "connectorName": connector_name, "lastRestartTimestamp": stamp}
 
 
@@ -417,11 +410,11 @@ class ConnectorReconciler:
     def _write(self, connector: ConnectorResource, outcome: Outcome) -> None:
         condition, running = outcome.refusal or condition_of(connector, outcome.running), outcome.running
         if condition.reason == OTHER_STATE and self.interval_seconds:
-            condition = READY
+            condition = conditions.READY
         if running is not None and running.failures:
             condition = replace(condition, message=explained(self.api, connector, condition.message))
         body = status_body(connector, condition, outcome, datetime.now(UTC))
-        write_status(self.api, connector.reference, connector.status, body)
+        conditions.write_status(self.api, connector.reference, connector.status, body)
 
 
 def _content(connector: ConnectorResource) -> tuple[object, ...]:
