@@ -70,42 +70,20 @@ class ConnectRest:
 
     def status(self, name: str) -> Object:
         """Return the status of one connector, as Connect answers it."""
-        return self._call("GET", f"{_path(name)}/status")
+        return self.call(name, "GET", "/status")
 
-    def create(self, name: str, config: Mapping[str, str], initial_state: str) -> None:
+    def create(self, name: str, config: Mapping[str, str], initial_state: str) -> Object:
         body = {"name": name, "config": dict(config), "initial_state": initial_state}
-        self._call("POST", "/connectors", body)
-
-    def configure(self, name: str, config: Mapping[str, str]) -> None:
-        self._call("PUT", f"{_path(name)}/config", dict(config))
-
-    def transition(self, name: str, verb: str) -> None:
-        """Ask Connect to `pause`, `resume` or `stop` a connector."""
-        self._call("PUT", f"{_path(name)}/{verb}")
-
-    def restart(self, name: str, path: str) -> None:
-        """Restart a connector or a task: `path` is `restart` with its options, or for example `tasks/0/restart`."""
-        self._call("POST", f"{_path(name)}/{path}")
-
-    def delete(self, name: str) -> None:
-        self._call("DELETE", _path(name))
+        return self._call("POST", "/connectors", body)
 
     def topics(self, name: str) -> list[str]:
         """Return the names of the topics that the connector has used, sorted."""
-        answer = self._call("GET", f"{_path(name)}/topics")
-        return sorted(answer.get(name, {}).get("topics", []))
+        return sorted(self.call(name, "GET", "/topics").get(name, {}).get("topics", []))
 
-    def offsets(self, name: str) -> Object:
-        """Return the offsets of one connector, as Connect lists them."""
-        return self._call("GET", f"{_path(name)}/offsets")
-
-    def alter_offsets(self, name: str, offsets: object) -> Object:
-        """Change the listed offsets of a stopped connector."""
-        return self._call("PATCH", f"{_path(name)}/offsets", offsets)
-
-    def reset_offsets(self, name: str) -> Object:
-        """Forget every offset of a stopped connector."""
-        return self._call("DELETE", f"{_path(name)}/offsets")
+    def call(self, name: str, method: str, path: str = "", body: Any = None) -> Object:
+        """Call Connect about one connector, at a path below it. Return its answer, empty if it has none."""
+        # The names of a KafkaMirrorMaker2's connectors contain an arrow.
+        return self._call(method, f"/connectors/{quote(name, safe='')}{path}", body)
 
     def _call(self, method: str, path: str, body: Any = None) -> Object:
         try:
@@ -115,11 +93,6 @@ class ConnectRest:
         if not answer.is_success:
             raise RestError(answer.status_code, _message(answer))
         return dict(answer.json()) if answer.content else {}
-
-
-def _path(name: str) -> str:
-    # The names of a KafkaMirrorMaker2's connectors contain an arrow.
-    return f"/connectors/{quote(name, safe='')}"
 
 
 def _message(answer: httpx.Response) -> str:

@@ -91,7 +91,7 @@ def manage_offsets(api: KubernetesApi, rest: ConnectRest, connector: ConnectorRe
 
 
 def _list(api: KubernetesApi, rest: ConnectRest, connector: ConnectorResource, key: str) -> None:
-    offsets = json.dumps(_called(lambda: rest.offsets(connector.name), "GET", connector.name), indent=2)
+    offsets = json.dumps(_offsets(rest, connector.name, "GET"), indent=2)
     target = Reference("v1", "ConfigMap", connector.namespace, connector.list_offsets_to)
     existing = api.get(target)
     if existing is not None and "data" not in existing:
@@ -121,12 +121,12 @@ def _alter(api: KubernetesApi, rest: ConnectRest, connector: ConnectorResource, 
         offsets = json.loads(text)
     except ValueError as error:
         raise OffsetsError(f"Failed to parse contents of {key} as JSON: {error}") from error
-    _called(lambda: rest.alter_offsets(connector.name, offsets), "PATCH", connector.name)
+    _offsets(rest, connector.name, "PATCH", offsets)
 
 
 def _reset(rest: ConnectRest, name: str) -> None:
     _verify_stopped(rest, name)
-    _called(lambda: rest.reset_offsets(name), "DELETE", name)
+    _offsets(rest, name, "DELETE")
 
 
 def _verify_stopped(rest: ConnectRest, name: str) -> None:
@@ -134,10 +134,10 @@ def _verify_stopped(rest: ConnectRest, name: str) -> None:
         raise OffsetsError("Connector is not in STOPPED state")
 
 
-def _called(call: Callable[[], Object], method: str, name: str) -> Object:
+def _offsets(rest: ConnectRest, name: str, method: str, offsets: object = None) -> Object:
     """Return Connect's answer; like the operator, this does not pass on Connect's own error message."""
     try:
-        return call()
+        return rest.call(name, method, "/offsets", offsets)
     except RestError as error:
         status = error.status
         said = f"{method} /connectors/{name}/offsets returned {status} ({status}): Unexpected status code"

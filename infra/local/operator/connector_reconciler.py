@@ -305,7 +305,7 @@ class ConnectorReconciler:
             running = rest.connectors()
             for name in sorted(running.keys() - {connector.name for connector in connectors}):
                 log.info("connector %s deleted: it no longer has a resource", name)
-                rest.delete(name)
+                rest.call(name, "DELETE")
         except RestError as error:
             if error.passing:
                 return {}
@@ -371,7 +371,7 @@ class ConnectorReconciler:
         requests = [request for request in restart_requests(connector) if isinstance(request, RestartRequest)]
         for request in requests:
             log.info("connector %s/%s: %s", connector.namespace, connector.name, request.path)
-            rest.restart(connector.name, request.path)
+            rest.call(connector.name, "POST", f"/{request.path}")
             self.api.patch(connector.declared_by, request.removal)
         return bool(requests)
 
@@ -434,11 +434,11 @@ def _take(
         case Create(config, initial_state):
             told, call = f"created, {initial_state}", partial(rest.create, name, config, initial_state)
         case Configure(config):
-            told, call = "configured", partial(rest.configure, name, config)
+            told, call = "configured", partial(rest.call, name, "PUT", "/config", dict(config))
         case Transition(verb):
-            told, call = verb, partial(rest.transition, name, verb)
+            told, call = verb, partial(rest.call, name, "PUT", f"/{verb}")
         case RestartFailed(count):
             told = f"automatic restart {count}"
-            call = partial(rest.restart, name, "restart?includeTasks=true&onlyFailed=true")
+            call = partial(rest.call, name, "POST", "/restart?includeTasks=true&onlyFailed=true")
     log.info("connector %s/%s: %s", connector.namespace, name, told)
     call()

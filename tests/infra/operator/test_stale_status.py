@@ -27,8 +27,8 @@ class Connect:
     def status(self, _: str) -> Object:
         return self.reported
 
-    def transition(self, _: str, verb: str) -> None:
-        self.next = {"resume": RUNS, "stop": STOPPED}[verb]
+    def call(self, _: str, method: str, path: str) -> None:
+        self.next = {("PUT", "/resume"): RUNS, ("PUT", "/stop"): STOPPED}[method, path]
 
     def topics(self, _: str) -> list[str]:
         return []

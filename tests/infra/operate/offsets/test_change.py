@@ -106,7 +106,12 @@ class Cluster:
     def status(self, _: str) -> Object:
         return {"connector": {"state": self.connector["state"].upper()}}
 
-    def alter_offsets(self, _: str, offsets: Any) -> Object:
+    def call(self, _: str, method: str, path: str, offsets: Any) -> Object:
+        assert path == "/offsets"
+        if method == "DELETE":
+            self.stored.clear()
+            return {}
+        assert method == "PATCH"
         if self.refuses:
             raise RestError(self.refuses, "no")
         for each in offsets["offsets"]:
@@ -114,10 +119,6 @@ class Cluster:
             self.stored.pop(partition, None)
             if each["offset"] is not None:
                 self.stored[partition] = each["offset"]["offset"]
-        return {}
-
-    def reset_offsets(self, _: str) -> Object:
-        self.stored.clear()
         return {}
 
     # Kubernetes.
