@@ -2,46 +2,28 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from kafka_replication.components.clients.errors import NoAnswerError
-from kafka_replication.components.contract.parameters import FlowParameters
 from kafka_replication.components.contract.problems import CannotRunError, RefusedError, ReplicationError
 from kafka_replication.components.flows.naming import storage_topic_name
-from kafka_replication.components.flows.resolved import ResolvedFlow
 from kafka_replication.components.kafka.connectors import present_tasks, unended_tasks
 from kafka_replication.components.kafka.mirror_records import stored_offsets
 from kafka_replication.components.kafka.positions import TopicPartition
 from kafka_replication.components.kafka.record_identity import KafkaRecord
-from kafka_replication.infra.operate.connectors.changes import ConnectorPlace, connector_places
+from kafka_replication.infra.operate.connectors.changes import connector_places
 from kafka_replication.infra.operate.flow_access import FlowAccess
 from kafka_replication.infra.operate.offsets.file import OffsetsFile, entries
 from kafka_replication.infra.operate.offsets.plan import Known, OffsetChange, Stored, mistakes, moves, resets
 from kafka_replication.infra.operate.status.kafka_facts import read_syncs
 
 
-@dataclass(frozen=True)
 class OffsetsReader:
-    """The offsets of one flow's source connectors."""
+    """The offsets of one flow's source connectors, which are its `places`."""
 
-    opened: FlowAccess
-
-    @property
-    def flow(self) -> ResolvedFlow:
-        return self.opened.flow
-
-    @property
-    def parameters(self) -> FlowParameters:
-        return self.opened.parameters
-
-    @property
-    def source(self) -> str:
-        return self.parameters.source.alias
-
-    @property
-    def places(self) -> tuple[ConnectorPlace, ...]:
-        """Return the source connectors."""
-        return tuple(place for place in connector_places(self.flow) if place.role == "source")
+    def __init__(self, opened: FlowAccess) -> None:
+        self.opened, self.flow, self.parameters = opened, opened.flow, opened.parameters
+        self.source = self.parameters.source.alias
+        self.places = tuple(place for place in connector_places(self.flow) if place.role == "source")
 
     def known(self, connectors: Sequence[str]) -> Known:
         """Return what the clusters now hold for these connectors. Raises CannotRunError."""

@@ -21,7 +21,6 @@ def lines(capsys: pytest.CaptureFixture[str], *plans: list[OffsetChange]) -> lis
     """What the command prints if it computes these changes, one list before it stops the connectors and one after."""
     cluster, computed = Cluster(SOURCE, a_connector()), iter(plans)
     reader = SimpleNamespace(
-        flow=SimpleNamespace(name="orders"),
         source="useast",
         stored=cluster.read,
         unended=cluster.unended,

@@ -12,12 +12,14 @@ from kafka_replication.components.kafka.connectors import offsets_document
 from kafka_replication.components.kafka.mirror_records import OffsetSync
 from kafka_replication.components.kafka.offset_syncs import SyncHistory
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.components.render.job_parameters import flow_parameters
 from kafka_replication.infra.kubernetes.api import Object
 from kafka_replication.infra.operate.flow_access import FlowAccess
 from kafka_replication.infra.operate.offsets.change import CONNECTOR, PURPOSE, arm, disarm, interrupted, refuse
 from kafka_replication.infra.operate.offsets.file import Entry, OffsetsFile, csv_text, entries, json_text
 from kafka_replication.infra.operate.offsets.plan import Known, mistakes, moves, of_those, resets
 from kafka_replication.infra.operate.offsets.reader import OffsetsReader
+from tests.builders import a_resolved_flow
 from tests.infra.operate.connectors.test_changes import PLACES, SOURCE, a_connector, a_request, announce, applied
 
 ZERO, ONE, STOCK = TopicPartition("orders", 0), TopicPartition("orders", 1), TopicPartition("stock", 0)
@@ -117,7 +119,8 @@ def test_a_reset_sets_every_partition_to_its_beginning() -> None:
 
 
 def test_a_flow_that_stops_at_a_gap_is_not_reset_as_it_would_begin_where_its_first_start_was() -> None:
-    reader = OffsetsReader(cast(FlowAccess, SimpleNamespace(flow=SimpleNamespace(name="orders"))))
+    flow = a_resolved_flow()
+    reader = OffsetsReader(cast(FlowAccess, SimpleNamespace(flow=flow, parameters=flow_parameters(flow))))
     with pytest.raises(RefusedError, match="reset-starts-earlier"):
         reader.resets(known(stop=True))
 
