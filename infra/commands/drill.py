@@ -46,8 +46,7 @@ def drill(
     from kafka_replication.infra.operate.rehearse.drill import Drill
 
     with OpenStack(read_settings(stack, project.stacks)) as opened, open_flow(opened, flow) as chosen:
-        on_source, on_target = chosen.writer("source"), chosen.writer("target")
-        rehearse(Drill(chosen, on_source, on_target, records, catch_up_seconds), opened.settings)
+        rehearse(Drill(chosen, records, catch_up_seconds), opened.settings)
 
 
 def rehearse(drill: "Drill", settings: StackSettings) -> None:

@@ -44,22 +44,10 @@ class ApiError(Exception):
         self.status = status
         self.reason = reason
         self.message = message
-
-    @property
-    def not_found(self) -> bool:
-        return self.status == 404
-
-    @property
-    def conflict(self) -> bool:
-        return self.status == 409
-
-    @property
-    def forbidden(self) -> bool:
-        return self.status == 403
-
-    @property
-    def unreachable(self) -> bool:
-        return self.status == 0
+        self.unreachable = status == 0
+        self.forbidden = status == 403
+        self.not_found = status == 404
+        self.conflict = status == 409
 
 
 @dataclass(frozen=True, order=True)

@@ -104,20 +104,12 @@ class Runtime:
     metrics_lib: Path
     state_dir: Path
 
-    @property
-    def plugin_path(self) -> Path:
-        return self.state_dir / "plugins"
-
     def class_path(self, kafka: Path, *, reporter: bool) -> tuple[Path, ...]:
         """Return the jars of a worker. With the JMX exporter, the reporter's jars stay out, because they hold other
         versions of the same libraries.
         """
         jars = sorted(self.metrics_lib.glob("*.jar")) if reporter else []
         return (kafka / "*", *(jar for jar in jars if "javaagent" not in jar.name))
-
-    @property
-    def folders(self) -> Path:
-        return self.state_dir / "workers"
 
 
 log = logging.getLogger(__name__)
@@ -132,20 +124,24 @@ class WorkerProcesses:
     """All workers of all resources. Only stop_all() waits. Raises DamagedLedgerError if the ledger cannot be read."""
 
     def __init__(self, runtime: Runtime) -> None:
-        self._runtime = runtime
+        self._runtime, self._folders, self._plugins = (
+            runtime,
+            runtime.state_dir / "workers",
+            runtime.state_dir / "plugins",
+        )
         self._ledger = Ledger(runtime.state_dir / WORKERS, WorkerRecord)
         for record in self._ledger.all():
             adopted = "adopted" if processes.alive(record) else "ended while the operator was not running"
             log.info("worker %s (pid %d): %s", record.name, record.pid, adopted)
         # One plugin directory with a link, because the provider's jars must stay out of the worker's own class path.
-        link = runtime.plugin_path / "config-provider"
+        link = self._plugins / "config-provider"
         link.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         link.unlink(missing_ok=True)
         link.symlink_to(runtime.config_provider_lib)
 
     def components(self) -> set[Component]:
         """Return every component that has a worker or files of an earlier one."""
-        left = {(folder.parent.name, folder.name) for folder in self._runtime.folders.glob("*/*")}
+        left = {(folder.parent.name, folder.name) for folder in self._folders.glob("*/*")}
         return left | {record.component for record in self._ledger.all()}
 
     def of(self, component: Component) -> list[WorkerRecord]:
@@ -180,7 +176,7 @@ class WorkerProcesses:
         others = {record.port for record in self._ledger.all() if record.name != name}
         port = _port(file, others | ({metrics_port} if metrics_port else set()))
         rules = folder / f"{stem}.metrics.yaml"
-        local = on_one_machine(wanted.properties, port, self._runtime.plugin_path, self.files_folder(component))
+        local = on_one_machine(wanted.properties, port, self._plugins, self.files_folder(component))
         write_private(file, as_properties_file(on_this_port(local, metrics_port)))
         if wanted.rules is not None:
             write_private(rules, wanted.rules)
@@ -229,7 +225,7 @@ class WorkerProcesses:
 
     def folder(self, component: Component) -> Path:
         """Return the private folder of one component's workers."""
-        folder = self._runtime.folders.joinpath(*component)
+        folder = self._folders.joinpath(*component)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         return folder
 
@@ -255,7 +251,7 @@ class WorkerProcesses:
     def forget(self, component: Component) -> None:
         """Remove the files of a deleted component when its workers have ended."""
         if not self.of(component):
-            folder = self._runtime.folders.joinpath(*component)
+            folder = self._folders.joinpath(*component)
             shutil.rmtree(folder, ignore_errors=True)
             with contextlib.suppress(OSError):
                 folder.parent.rmdir()

@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,6 @@ from pydantic import ValidationError
 
 from kafka_replication.components.clients.reader import KafkaReader
 from kafka_replication.components.clients.streams import RecordStream
-from kafka_replication.components.clients.writer import GroupWriter
 from kafka_replication.components.contract.parameters import DocumentPart, FlowParameters, Name
 from kafka_replication.components.contract.problems import CannotRunError, RefusedError
 from kafka_replication.components.contract.wording import named
@@ -145,24 +144,14 @@ def drill_group(flow: str) -> str:
     return f"replication-drill-{flow}"
 
 
-@dataclass(frozen=True)
 class Drill:
     """One drill with `records` unread in each partition, which may take `catch_up_seconds` to reach the target."""
 
-    opened: FlowAccess
-    on_source: GroupWriter
-    on_target: GroupWriter
-    records: int
-    catch_up_seconds: float
-    steps: list[DrillStep] = field(default_factory=list)
-
-    @property
-    def flow(self) -> FlowParameters:
-        return self.opened.parameters
-
-    @property
-    def group(self) -> str:
-        return drill_group(self.flow.name)
+    def __init__(self, opened: FlowAccess, records: int, catch_up_seconds: float) -> None:
+        self.opened, self.flow, self.group = opened, opened.parameters, drill_group(opened.parameters.name)
+        self.on_source, self.on_target = opened.writer("source"), opened.writer("target")
+        self.records, self.catch_up_seconds = records, catch_up_seconds
+        self.steps: list[DrillStep] = []
 
     @contextmanager
     def timed(self, name: str) -> Iterator[None]:

@@ -159,7 +159,7 @@ class Switch:
         missing: dict[str, dict[Right, None]] = {}
         for live in self.workloads:
             for right in live.missing_rights():
-                missing.setdefault(live.workload.namespace, {})[right] = None
+                missing.setdefault(live.application.namespace, {})[right] = None
         for namespace, rights in missing.items():
             verb, _, resource, name = next(iter(rights))
             what = f"you may not {verb} {' '.join(filter(None, (resource, name)))} in {namespace}"

@@ -19,7 +19,7 @@ from kafka_replication.components.properties.definitions import nearest
 from kafka_replication.infra.kubernetes.api import KubernetesApi, Object, Reference, annotations_of
 from kafka_replication.infra.kubernetes.managed_fields import GITOPS
 from kafka_replication.infra.machine.waiting import NotYetError
-from kafka_replication.infra.operate.switch.file import Application, Setting, SwitchedWorkload
+from kafka_replication.infra.operate.switch.file import Setting, SwitchedWorkload
 
 REPLICAS = "kafka-replication/replicas-before-switch"
 """The annotation of a stopped workload: how many replicas it had."""
@@ -34,22 +34,18 @@ Right: TypeAlias = tuple[str, str, str, str]
 class LiveWorkload:
     """A workload of the file in its cluster. Members raise ApiError."""
 
-    workload: SwitchedWorkload
+    application: SwitchedWorkload
     api: KubernetesApi
     where: str
     addresses: Mapping[Side, str]
 
     @property
-    def application(self) -> Application:
-        return self.workload
-
-    @property
     def title(self) -> str:
-        return f"{self.workload.kind} {self.workload.namespace}/{self.workload.name}"
+        return f"{self.application.kind} {self.application.namespace}/{self.application.name}"
 
     @property
     def reference(self) -> Reference:
-        return Reference(_APPS, self.workload.kind, self.workload.namespace, self.workload.name)
+        return Reference(_APPS, self.application.kind, self.application.namespace, self.application.name)
 
     @cached_property
     def body(self) -> Object:
@@ -74,7 +70,7 @@ class LiveWorkload:
 
     def is_on(self, side: Side) -> bool:
         """Return whether it was started with the settings of this side."""
-        values = ((self._value(setting), self.values(setting)[side]) for setting in self.workload.settings)
+        values = ((self._value(setting), self.values(setting)[side]) for setting in self.application.settings)
         return self.stopped_at is None and all(value == wanted for value, wanted in values)
 
     def values(self, setting: Setting) -> dict[Side, str]:
@@ -90,7 +86,7 @@ class LiveWorkload:
                         path = f"/spec/template/spec/containers/{place}/env/{line}/value"
                         return self.reference, self.body, path, variable.get("value")
             return self.reference, self.body, "", None
-        target = Reference("v1", setting.kind, self.workload.namespace, setting.name)
+        target = Reference("v1", setting.kind, self.application.namespace, setting.name)
         body = self.api.get(target) or {}
         value = (body.get("data") or {}).get(setting.key)
         if value is not None and setting.kind == "Secret":
@@ -105,13 +101,15 @@ class LiveWorkload:
         for group, kind in (("apps", "Deployment"), ("apps", "StatefulSet"), ("", "Pod")):
             yield "list", group, f"{kind.lower()}s", ""
         yield "list", "autoscaling", "horizontalpodautoscalers", ""
-        held = [("", setting.kind, setting.name) for setting in self.workload.settings if setting.kind != "Container"]
-        for group, kind, name in (("apps", self.workload.kind, self.workload.name), *held):
+        held = [
+            ("", setting.kind, setting.name) for setting in self.application.settings if setting.kind != "Container"
+        ]
+        for group, kind, name in (("apps", self.application.kind, self.application.name), *held):
             for verb in ("get", "patch"):
                 yield verb, group, f"{kind.lower()}s", name
 
     def missing_rights(self) -> list[Right]:
-        namespace = self.workload.namespace
+        namespace = self.application.namespace
         return [
             (verb, group, resource, name)
             for verb, group, resource, name in dict.fromkeys(self.rights())
@@ -121,25 +119,27 @@ class LiveWorkload:
     def problems(self) -> Iterator[Problem]:
         """Yield why it cannot be switched."""
         if not self.body:
-            items = self.api.list_all(_APPS, self.workload.kind, namespace=self.workload.namespace)
-            similar = nearest(self.workload.name, [item["metadata"]["name"] for item in items])
+            items = self.api.list_all(_APPS, self.application.kind, namespace=self.application.namespace)
+            similar = nearest(self.application.name, [item["metadata"]["name"] for item in items])
             what, why = f"there is no {self.title}", "The switch stops and starts workloads that exist."
             remedy = f"name `{similar}`." if similar else "correct its `kind`, `namespace`, `name` or `context`."
             yield Problem(self.where, "unknown-workload", what, why, remedy)
             return
-        if not self.replicas and self.workload.replicas is None:
+        if not self.replicas and self.application.replicas is None:
             what, why = f"{self.title} has no replicas", "The switch starts as many as it stopped."
             remedy = "scale it up, or write how many to start: `replicas: 1`."
             yield Problem(self.where, "no-replicas", what, why, remedy)
-        for place, setting in enumerate(self.workload.settings):
+        for place, setting in enumerate(self.application.settings):
             yield from self._setting_problems(setting, f"{self.where}.settings.{place}")
         yield from self._scaled_by_keda()
 
     def _scaled_by_keda(self) -> Iterator[Problem]:
         """Report KEDA, which scales from zero. A HorizontalPodAutoscaler rests while there are no replicas."""
-        for item in self.api.list_all("autoscaling/v2", "HorizontalPodAutoscaler", namespace=self.workload.namespace):
+        for item in self.api.list_all(
+            "autoscaling/v2", "HorizontalPodAutoscaler", namespace=self.application.namespace
+        ):
             target, owners = item["spec"]["scaleTargetRef"], item["metadata"].get("ownerReferences")
-            if owners and (target["kind"], target["name"]) == (self.workload.kind, self.workload.name):
+            if owners and (target["kind"], target["name"]) == (self.application.kind, self.application.name):
                 what = f"{owners[0]['kind']} {owners[0]['name']} scales {self.title}"
                 why = "It would start it again while the positions are committed."
                 remedy = 'pause it until the switch is done: annotate it with `autoscaling.keda.sh/paused: "true"`.'
@@ -163,16 +163,18 @@ class LiveWorkload:
     def readers(self) -> Iterator[tuple[str, Setting, str]]:
         """Yield who else reads a ConfigMap or Secret that is changed: the workload's title, and the setting's place."""
         kinds = ("Deployment", "StatefulSet")
-        items = [item for kind in kinds for item in self.api.list_all(_APPS, kind, namespace=self.workload.namespace)]
-        for place, setting in enumerate(self.workload.settings):
+        items = [
+            item for kind in kinds for item in self.api.list_all(_APPS, kind, namespace=self.application.namespace)
+        ]
+        for place, setting in enumerate(self.application.settings):
             for item in items:
                 if setting.kind != "Container" and _refers(item["spec"]["template"]["spec"], setting):
-                    title = f"{item['kind']} {self.workload.namespace}/{item['metadata']['name']}"
+                    title = f"{item['kind']} {self.application.namespace}/{item['metadata']['name']}"
                     yield title, setting, f"{self.where}.settings.{place}"
 
     def notes(self) -> Iterator[str]:
         """Yield what may interfere with the switch, but does not stop it."""
-        holders = [self._holder(setting)[:2] for setting in self.workload.settings]
+        holders = [self._holder(setting)[:2] for setting in self.application.settings]
         for at, body in dict([(self.reference, self.body), *holders]).items():
             managers = (str(entry.get("manager")) for entry in body["metadata"].get("managedFields") or ())
             for manager in dict.fromkeys(name for name in managers if name.startswith(GITOPS)):
@@ -180,10 +182,10 @@ class LiveWorkload:
 
     def lines(self, side: Side) -> Iterator[str]:
         """Yield what is changed to start it on a side, one line each."""
-        for setting in self.workload.settings:
+        for setting in self.application.settings:
             what = f"change `{setting.key}` in {setting.kind} {setting.name}"
             yield what if setting.kind == "Secret" else f"{what} to {self.values(setting)[side]}"
-        yield f"start {self.title} with {number(self.workload.replicas or self.replicas, 'replica')}"
+        yield f"start {self.title} with {number(self.application.replicas or self.replicas, 'replica')}"
 
     def stop(self, _: Side) -> str:
         """Scale it to zero and keep how many replicas it had; if that was done, change nothing."""
@@ -200,7 +202,7 @@ class LiveWorkload:
     def lead(self, side: Side) -> None:
         """Point the workload's settings to a side."""
         self.refresh()
-        for setting in self.workload.settings:
+        for setting in self.application.settings:
             target, _, path, value = self._holder(setting)
             wanted = self.values(setting)[side]
             if value != wanted:
@@ -211,7 +213,7 @@ class LiveWorkload:
     def start(self, side: Side) -> None:
         """Scale the workload up again if a switch stopped it; on the target, to the number that its file asks for."""
         if (count := self.stopped_at) is not None:
-            wanted = (self.workload.replicas if side == "target" else None) or count
+            wanted = (self.application.replicas if side == "target" else None) or count
             scale = {"op": "replace", "path": "/spec/replicas", "value": wanted}
             self.api.patch(self.reference, [scale, {"op": "remove", "path": _PATH}])
             self.refresh()
@@ -219,7 +221,7 @@ class LiveWorkload:
     def pods(self) -> list[Object]:
         labels = self.body["spec"]["selector"].get("matchLabels") or {}
         selector = ",".join(f"{key}={value}" for key, value in labels.items())
-        return self.api.list_all("v1", "Pod", namespace=self.workload.namespace, label_selector=selector)
+        return self.api.list_all("v1", "Pod", namespace=self.application.namespace, label_selector=selector)
 
     def expect_down(self) -> None:
         """Raise NotYetError while a pod is left."""

@@ -54,7 +54,9 @@ def a_night_of(flow: ResolvedFlow, remote: str = REMOTE.topic) -> Night:
 def a_drill(night: Night, done: list[str], *, killed: bool = False, records: int = 5) -> Drill:
     source, target = NotingWriter("useast", night.source, done), NotingWriter("uswest", night.target, done)
     target.killed_before = drill_group(night.flow.name) if killed else ""
-    return Drill(night, source, target, records, 0)
+    drill = Drill(night, records, 0)
+    drill.on_source, drill.on_target = source, target
+    return drill
 
 
 @pytest.fixture
