@@ -124,11 +124,8 @@ class WorkerProcesses:
     """All workers of all resources. Only stop_all() waits. Raises DamagedLedgerError if the ledger cannot be read."""
 
     def __init__(self, runtime: Runtime) -> None:
-        self._runtime, self._folders, self._plugins = (
-            runtime,
-            runtime.state_dir / "workers",
-            runtime.state_dir / "plugins",
-        )
+        self._runtime = runtime
+        self._folders, self._plugins = runtime.state_dir / "workers", runtime.state_dir / "plugins"
         self._ledger = Ledger(runtime.state_dir / WORKERS, WorkerRecord)
         for record in self._ledger.all():
             adopted = "adopted" if processes.alive(record) else "ended while the operator was not running"

@@ -23,10 +23,10 @@ from kafka_replication.components.clients.readiness import ready_facts
 from kafka_replication.components.contract.parameters import (
     CertificateAuthentication,
     ClusterParameters,
+    CredentialReference,
     FlowParameters,
     UnsupportedAuthentication,
 )
-from kafka_replication.components.contract.parameters import CredentialReference as CredentialReference
 from kafka_replication.components.contract.problems import CannotRunError, NoAnswer
 from kafka_replication.components.contract.readiness import NO_QUOTAS, Readiness, judge, unjudged
 from kafka_replication.components.contract.report import TopicIds
@@ -194,10 +194,11 @@ def _look_at_stack(
     with ThreadPoolExecutor(_THREADS) as pool:
         objects = read_objects(api.within(QUICK), needed_objects(flows), pool)
         readers = Readers(stack, unreachable(objects))
-        remembered = [memories.setdefault((stack.name, flow.name), _nothing_seen()) for flow in flows]
+        for flow in flows:
+            memories.setdefault((stack.name, flow.name), {side: LogMemory() for side in SIDES})
         looks = [
-            pool.submit(_look_at_flow, flow, objects, readers, listed, memory, judgements)
-            for flow, memory in zip(flows, remembered, strict=True)
+            pool.submit(_look_at_flow, flow, objects, readers, listed, memories[stack.name, flow.name], judgements)
+            for flow in flows
         ]
         return StackStatus(stack=stack.name, flows=tuple(status.result() for status in looks))
 
@@ -227,10 +228,6 @@ class Readers:
             yield
         except CannotRunError as error:
             raise NoAnswerError(f"Kafka cluster {cluster.alias}: {error.what} ({error.where})") from None
-
-
-def _nothing_seen() -> Mapping[Side, LogMemory]:
-    return {side: LogMemory() for side in SIDES}
 
 
 def _look_at_flow(
