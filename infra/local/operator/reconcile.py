@@ -77,10 +77,10 @@ class Operator:
     def _round(self) -> None:
         self.clusters.workers.refresh(time.time())
         self.api.begin_round()
-        connects = [resources.connect_resource(item) for item in self._living("KafkaConnect")]
+        connects = [ConnectResource(item) for item in self._living("KafkaConnect")]
         by_cluster: dict[Component, list[ConnectorResource]] = defaultdict(list)
         for item in self._living("KafkaConnector"):
-            connector = resources.connector_resource(item)
+            connector = ConnectorResource(item)
             by_cluster[connector.namespace, connector.cluster or ""].append(connector)
         mirror_makers = self._living("KafkaMirrorMaker2")
         wanted = {connect.key for connect in connects} | {mirror_maker2.key_of(item) for item in mirror_makers}
