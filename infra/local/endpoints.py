@@ -3,7 +3,6 @@
 import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from kafka_replication.components.contract.problems import CannotRunError
 from kafka_replication.infra.local import paths
@@ -40,15 +39,17 @@ class User:
     certificate: KeyPair
 
 
-@dataclass(frozen=True)
 class Region:
     """A Kafka cluster. `bootstrap_servers` is the SASL_SSL listener, `tls_bootstrap_servers` the mutual TLS one."""
 
-    alias: str
-    bootstrap_servers: str
-    tls_bootstrap_servers: str
-    ca_file: Path
-    users: Mapping[str, User]
+    def __init__(self, alias: str, ports: Mapping[str, int], passwords: Mapping[str, str]) -> None:
+        """Issues the certificates that do not exist yet."""
+        authority = Authority(alias)
+        self.alias = alias
+        self.bootstrap_servers = f"127.0.0.1:{ports[part_name(alias)]}"
+        self.tls_bootstrap_servers = f"127.0.0.1:{ports[f'{part_name(alias)}-tls']}"
+        self.ca_file = authority.certificate
+        self.users = {name: User(name, passwords[password_key(alias, name)], authority.issue(name)) for name in USERS}
 
     def client_config(self, user: str) -> dict[str, str | int | float | bool]:
         """Return a librdkafka configuration for `user`. It contains the password, so never print it."""
@@ -64,12 +65,14 @@ class Region:
         }
 
 
-@dataclass(frozen=True)
 class Endpoints:
-    """The addresses of a stack: the administrator's kubeconfig, and the regions by alias."""
+    """The addresses in a state file, whether or not anything is running there: the administrator's kubeconfig, and the
+    regions by alias.
+    """
 
-    kubeconfig: Path
-    regions: Mapping[str, Region]
+    def __init__(self, state: State) -> None:
+        self.kubeconfig = paths.kubeconfig()
+        self.regions = {alias: Region(alias, state.ports, state.passwords) for alias in REGIONS}
 
 
 def load_endpoints(needed: Iterable[str] = ()) -> Endpoints:
@@ -84,7 +87,7 @@ def load_endpoints(needed: Iterable[str] = ()) -> Endpoints:
         why = "The command works on its clusters."
         remedy = "run `replicate local up`"
         raise CannotRunError("local-stack-down", what, str(paths.state_file()), why, remedy)
-    return endpoints_of(state)
+    return Endpoints(state)
 
 
 def regions_down() -> tuple[str, ...]:
@@ -95,25 +98,6 @@ def regions_down() -> tuple[str, ...]:
 
 def _alive(state: State, part: str) -> bool:
     return part in state.parts and processes.alive(state.parts[part])
-
-
-def endpoints_of(state: State) -> Endpoints:
-    """Return the endpoints in a state file, whether or not anything is running there."""
-    regions = {alias: region_of(alias, state.ports, state.passwords) for alias in REGIONS}
-    return Endpoints(kubeconfig=paths.kubeconfig(), regions=regions)
-
-
-def region_of(alias: str, ports: Mapping[str, int], passwords: Mapping[str, str]) -> Region:
-    """Return the region with these ports and passwords; issues the certificates that do not exist yet."""
-    authority = Authority(alias)
-    users = {name: User(name, passwords[password_key(alias, name)], authority.issue(name)) for name in USERS}
-    return Region(
-        alias=alias,
-        bootstrap_servers=f"127.0.0.1:{ports[part_name(alias)]}",
-        tls_bootstrap_servers=f"127.0.0.1:{ports[f'{part_name(alias)}-tls']}",
-        ca_file=authority.certificate,
-        users=users,
-    )
 
 
 def part_name(alias: str) -> str:

@@ -18,14 +18,7 @@ from kafka_replication.components.contract.parameters import DocumentPart
 from kafka_replication.components.contract.problems import CannotRunError
 from kafka_replication.infra.local import paths
 from kafka_replication.infra.local.artifacts import Artifacts, ensure
-from kafka_replication.infra.local.endpoints import (
-    REGIONS,
-    USERS,
-    Endpoints,
-    endpoints_of,
-    password_key,
-    with_passwords,
-)
+from kafka_replication.infra.local.endpoints import REGIONS, USERS, Endpoints, password_key, with_passwords
 from kafka_replication.infra.local.parts import control_plane, processes, prometheus
 from kafka_replication.infra.local.parts import operator as operator_part
 from kafka_replication.infra.local.parts.kafka import KAFKA_PARTS, new_cluster_id
@@ -155,7 +148,7 @@ def up(console: Console, monitoring: bool = False) -> Endpoints:
         # Raises an error that says what to install, before anything is built or started.
         prometheus.program()
         parts += prometheus.PARTS
-    return endpoints_of(start(console, parts))
+    return Endpoints(start(console, parts))
 
 
 def has_monitoring() -> bool:

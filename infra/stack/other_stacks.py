@@ -3,7 +3,6 @@ replicate the same topics.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -41,30 +40,34 @@ _GROUP = (
 )
 
 
-@dataclass(frozen=True)
 class _Deployed:
     """What one stack deploys, by the names of its flows."""
 
-    stack: str
-    topology: str
-    region: str | None
-    access: tuple[str, str]
-    shares_with: frozenset[str]
-    flows: Mapping[str, "_Workers"]
+    def __init__(self, stack: str, config: Mapping[str, object], topology: Topology, values: Mapping[str, str]) -> None:
+        self.stack, self.topology, self.region = stack, values["topology"], values.get("region")
+        self.access = (str(config.get("kubernetes:context") or ""), str(config.get("kubernetes:kubeconfig") or ""))
+        self.shares_with = frozenset(name.strip() for name in values.get(SHARES_WITH, "").split(",")) - {""}
+        self.flows = {
+            flow.name: _Workers(flow, topology, values)
+            for flow in expand(topology)
+            if (target := topology.clusters.get(flow.settings.target)) is not None
+            and self.region in (None, target.region)
+        }
 
 
-@dataclass(frozen=True)
 class _Workers:
     """The workers of a flow: the servers of both clusters, their group and storage topics, and where they run. Clusters
     whose address nobody can read here, because it is encrypted, are known by their name in the topology.
     """
 
-    flow: ExpandedFlow
-    source_servers: frozenset[str]
-    servers: frozenset[str]
-    names_in_kafka: frozenset[str]
-    namespace: str
-    name: str
+    def __init__(self, flow: ExpandedFlow, topology: Topology, values: Mapping[str, str]) -> None:
+        settings = flow.settings
+        self.flow = flow
+        self.source_servers = _servers(settings.source, topology, values)
+        self.servers = _servers(settings.target, topology, values)
+        topics = (storage_topic_name(flow.workers, settings, role) for role in STORAGE_ROLES)
+        self.names_in_kafka = frozenset((f"group {group_id(flow.workers, settings)}", *topics))
+        self.place = (namespace_name(flow.owner, settings), connect_name(flow.workers, settings))
 
 
 def check_other_stacks(settings: StackSettings) -> Iterator[Problem]:
@@ -75,7 +78,7 @@ def check_other_stacks(settings: StackSettings) -> Iterator[Problem]:
         return
     own_file = stack_file(settings.stack, settings.stacks)
     config = readable_config(own_file) or {}
-    own = _deployed(settings.stack, config, settings.topology, settings.values)
+    own = _Deployed(settings.stack, config, settings.topology, settings.values)
     others = stack_names(settings.stacks)
     yield from placed(_unknown_stacks(own, others), own_file)
     for name in others:
@@ -110,7 +113,7 @@ def _read(stack: str, stacks: Path) -> _Deployed | None:
     topology = _topology(file, changed.st_mtime_ns, changed.st_size)
     plain = {key: value for key, value in config.items() if not isinstance(value, Mapping)}
     values = {str(key).removeprefix(f"{PROJECT}:"): str(value) for key, value in plain.items()}
-    return None if topology is None else _deployed(stack, config, topology, values)
+    return None if topology is None else _Deployed(stack, config, topology, values)
 
 
 @lru_cache(maxsize=64)
@@ -120,27 +123,6 @@ def _topology(file: Path, _changed: int, _size: int) -> Topology | None:
         return parse_topology(load_yaml(file))
     except (ReplicationError, CannotRunError, OSError):
         return None
-
-
-def _deployed(stack: str, config: Mapping[str, object], topology: Topology, values: Mapping[str, str]) -> _Deployed:
-    region = values.get("region")
-    flows = {
-        flow.name: _workers(flow, topology, values)
-        for flow in expand(topology)
-        if (target := topology.clusters.get(flow.settings.target)) is not None and region in (None, target.region)
-    }
-    access = (str(config.get("kubernetes:context") or ""), str(config.get("kubernetes:kubeconfig") or ""))
-    shares_with = frozenset(name.strip() for name in values.get(SHARES_WITH, "").split(",")) - {""}
-    return _Deployed(stack, values["topology"], region, access, shares_with, flows)
-
-
-def _workers(flow: ExpandedFlow, topology: Topology, values: Mapping[str, str]) -> _Workers:
-    source, target = (_servers(alias, topology, values) for alias in (flow.settings.source, flow.settings.target))
-    topics = (storage_topic_name(flow.workers, flow.settings, role) for role in STORAGE_ROLES)
-    names = frozenset((f"group {group_id(flow.workers, flow.settings)}", *topics))
-    namespace = namespace_name(flow.owner, flow.settings)
-    name = connect_name(flow.workers, flow.settings)
-    return _Workers(flow, source, target, names, namespace, name)
 
 
 def _servers(alias: str, topology: Topology, values: Mapping[str, str]) -> frozenset[str]:
@@ -229,7 +211,7 @@ def _shared_cluster(own: _Deployed, other: _Deployed) -> Iterator[Problem]:
     """Yield a problem if two stacks would write to the same namespace of one Kubernetes cluster."""
     if own.access != other.access:
         return
-    ours, theirs = ({(workers.namespace, workers.name) for workers in one.flows.values()} for one in (own, other))
+    ours, theirs = ({workers.place for workers in one.flows.values()} for one in (own, other))
     same_objects, namespaces = ours & theirs, {place for place, _ in ours} & {place for place, _ in theirs}
     if not same_objects and (not namespaces or own.region == other.region):
         return

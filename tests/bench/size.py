@@ -31,7 +31,7 @@ from rich.console import Console
 
 from kafka_replication.components.contract.problems import CannotRunError
 from kafka_replication.infra.local import artifacts, stack
-from kafka_replication.infra.local.endpoints import Endpoints, endpoints_of
+from kafka_replication.infra.local.endpoints import Endpoints
 from kafka_replication.infra.local.parts.kafka import KAFKA_PARTS
 from kafka_replication.infra.local.parts.part import Launch, StackFacts, StackServer
 from tests.bench import size_page
@@ -88,7 +88,7 @@ def brokers(console: Console, *, compiled: bool) -> Iterator[Endpoints]:
     """Run an API server, which keeps published verdicts, and two brokers; all of their data is deleted at the end."""
     parts = [_compiled(each) for each in KAFKA_PARTS] if compiled else KAFKA_PARTS
     try:
-        endpoints = endpoints_of(stack.start(console, (*stack.CONTROL_PLANE, *parts)))
+        endpoints = Endpoints(stack.start(console, (*stack.CONTROL_PLANE, *parts)))
         core = client.CoreV1Api(config.new_client_from_config(str(endpoints.kubeconfig)))  # type: ignore[no-untyped-call]
         named = client.V1Namespace(metadata=client.V1ObjectMeta(name=NAMESPACE))
         core.create_namespace(named, _request_timeout=_CALL_SECONDS)

@@ -19,7 +19,7 @@ from kafka_replication.components.kafka.connections import login_module
 from kafka_replication.infra.local import paths
 from kafka_replication.infra.local.acls import REQUEST_SECONDS, apply_acls, retried_all, standing_acls
 from kafka_replication.infra.local.certificates import Authority
-from kafka_replication.infra.local.endpoints import ADMIN, REGIONS, Region, part_name, region_of
+from kafka_replication.infra.local.endpoints import ADMIN, REGIONS, Region, part_name
 from kafka_replication.infra.local.parts.part import Launch, StackFacts, StackServer, java_command, plain_environment
 from kafka_replication.infra.local.parts.processes import is_open
 from kafka_replication.infra.local.state import write_private
@@ -115,7 +115,7 @@ def new_cluster_id() -> str:
 
 
 def _region(site: StackFacts, alias: str) -> Region:
-    return region_of(alias, site.ports, site.passwords)
+    return Region(alias, site.ports, site.passwords)
 
 
 def _prepare(site: StackFacts, alias: str) -> Launch:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_replication.infra.local.endpoints import USERS, Region, password_key, region_of, with_passwords
+from kafka_replication.infra.local.endpoints import USERS, Region, password_key, with_passwords
 from kafka_replication.infra.local.parts.kafka import QUICK_AND_SMALL, new_cluster_id, server_properties
 
 PORTS = {"kafka-useast": 20001, "kafka-useast-tls": 20002}
@@ -16,7 +16,7 @@ PASSWORDS = {password_key("useast", user): f"{user}-password" for user in USERS}
 @pytest.fixture
 def region() -> Region:
     """The region useast with the test's own certificates."""
-    return region_of("useast", PORTS, PASSWORDS)
+    return Region("useast", PORTS, PASSWORDS)
 
 
 def properties(region: Region) -> dict[str, str]:
