@@ -105,11 +105,6 @@ class Api:
         words = (word for pair in CLASSES.items() for word in pair)
         return pinned_folder(f"crds-{self.version}", [self.jars.pom], *self.options, *words)
 
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """Return the generated definitions, one file for each kind."""
-        return _files(self.folder)
-
 
 V1 = Api("v1", toolchain.CRD_GENERATOR)
 V1BETA2 = Api("v1beta2", toolchain.CRD_GENERATOR_V1BETA2)
@@ -139,7 +134,7 @@ def _ensure_generated(api: Api, jdk: Jdk, console: Console) -> tuple[Path, ...]:
                 env=os.environ,
                 remedy="see the lines below; the generator needs a complete JDK, so check the one named there",
             )
-    return api.files
+    return _files(api.folder)
 
 
 def _files(folder: Path) -> tuple[Path, ...]:

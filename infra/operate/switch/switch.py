@@ -10,7 +10,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -36,26 +36,20 @@ _WHY = "The command stops and starts the workloads of the switch file."
 _PERMISSION = "let your user get and patch these workloads and what holds their settings, and list pods."
 
 
-@dataclass
 class Hook:
     """An application that a program stops and starts. Members raise CannotRunError if the program fails.
 
     `at` is the side on which it runs; None while it is stopped.
     """
 
-    application: Command
-    opened: FlowAccess
-    call: MoveCall
-    folder: Path
+    def __init__(self, application: Command, opened: FlowAccess, call: MoveCall, folder: Path) -> None:
+        self.application, self.opened, self.call, self.folder = application, opened, call, folder
+        self.title = f"command {application.name}"
 
     @cached_property
     def at(self) -> Side | None:
         moved = self.application.reports and self._call("moved", "target", (0, 1))[0] == 0
         return "target" if moved else "source"
-
-    @property
-    def title(self) -> str:
-        return f"command {self.application.name}"
 
     def is_on(self, side: Side) -> bool:
         return self.at == side
@@ -127,7 +121,7 @@ class Switch:
 
     def __init__(self, call: MoveCall, opened: FlowAccess, operation: type[Operation[Any]], path: Path) -> None:
         self.call, self.opened, self.operation, self.path = call, opened, operation, path
-        self.file = read_switch(path)
+        self.file, self.alias = read_switch(path), opened.parameters.target.alias
         self._contexts = ExitStack()
 
     def run(self) -> None:
@@ -149,10 +143,6 @@ class Switch:
             LiveWorkload(workload, apis[workload.context], f"workloads.{place}", addresses)
             for place, workload in enumerate(self.file.workloads)
         ]
-
-    @property
-    def alias(self) -> str:
-        return self.opened.parameters.target.alias
 
     def _look(self) -> None:
         """Raise RefusedError for a missing right, and ReplicationError if a workload cannot be switched."""

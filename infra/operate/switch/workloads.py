@@ -6,7 +6,6 @@ side it uses. So the next run continues one that was killed.
 
 import base64
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
@@ -30,22 +29,15 @@ _APPS = "apps/v1"
 Right: TypeAlias = tuple[str, str, str, str]
 
 
-@dataclass
 class LiveWorkload:
     """A workload of the file in its cluster. Members raise ApiError."""
 
-    application: SwitchedWorkload
-    api: KubernetesApi
-    where: str
-    addresses: Mapping[Side, str]
-
-    @property
-    def title(self) -> str:
-        return f"{self.application.kind} {self.application.namespace}/{self.application.name}"
-
-    @property
-    def reference(self) -> Reference:
-        return Reference(_APPS, self.application.kind, self.application.namespace, self.application.name)
+    def __init__(
+        self, application: SwitchedWorkload, api: KubernetesApi, where: str, addresses: Mapping[Side, str]
+    ) -> None:
+        self.application, self.api, self.where, self.addresses = application, api, where, addresses
+        self.reference = Reference(_APPS, application.kind, application.namespace, application.name)
+        self.title = str(self.reference)
 
     @cached_property
     def body(self) -> Object:
