@@ -13,7 +13,7 @@ from kafka_replication.infra.local.operator.connect_clusters import ConnectClust
 from kafka_replication.infra.local.operator.connector_reconciler import ConnectorReconciler
 from kafka_replication.infra.local.operator.ledger import DamagedLedgerError
 from kafka_replication.infra.local.operator.reconcile import CachedReads, Operator
-from kafka_replication.infra.local.operator.worker_processes import KafkaJars, Runtime, WorkerProcesses
+from kafka_replication.infra.local.operator.worker_processes import KafkaJars, WorkerProcesses
 from kafka_replication.infra.machine.jdk import choose_jdk
 from kafka_replication.infra.machine.versions import JDK_MINIMUM
 from kafka_replication.infra.machine.waiting import try_lock
@@ -41,22 +41,18 @@ def _run(options: argparse.Namespace, state_dir: Path) -> int:
     ending = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: ending.set())
-    runtime = Runtime(
-        jdk=choose_jdk([options.jdk], (), JDK_MINIMUM),
-        config_provider_lib=options.config_provider_lib.resolve(),
-        metrics_lib=options.metrics_lib.resolve(),
-        state_dir=state_dir,
-    )
+    jdk = choose_jdk([options.jdk], (), JDK_MINIMUM)
+    libs = options.config_provider_lib.resolve(), options.metrics_lib.resolve()
     try:
-        workers, pods = WorkerProcesses(runtime), PodProcesses(state_dir)
+        workers, pods = WorkerProcesses(jdk, *libs, state_dir), PodProcesses(state_dir)
     except DamagedLedgerError as error:
         logging.error("%s cannot be read; stop the processes that are still running, and delete this file", error)  # noqa: TRY400
         return 2
     with CachedReads(options.kubeconfig, field_manager=FIELD_MANAGER) as api:
-        jars = KafkaJars(runtime.jdk, options.connect_lib.resolve())
+        jars = KafkaJars(jdk, options.connect_lib.resolve())
         clusters = ConnectClusters(api, options.kubeconfig, workers, jars)
         operator = Operator(api, clusters, ConnectorReconciler(api, options.reconciliation_seconds))
-        kubelet = Kubelet(api, options.kubeconfig, runtime.jdk, options.spark_lib.resolve(), pods)
+        kubelet = Kubelet(api, options.kubeconfig, jdk, options.spark_lib.resolve(), pods)
         while not ending.is_set():
             operator.round()
             kubelet.round()

@@ -95,21 +95,12 @@ class WorkerSpec:
     rules: str | None = None
 
 
-@dataclass(frozen=True)
-class Runtime:
-    """The parts of a worker that are the same for every Kafka version."""
-
-    jdk: Jdk
-    config_provider_lib: Path
-    metrics_lib: Path
-    state_dir: Path
-
-    def class_path(self, kafka: Path, *, reporter: bool) -> tuple[Path, ...]:
-        """Return the jars of a worker. With the JMX exporter, the reporter's jars stay out, because they hold other
-        versions of the same libraries.
-        """
-        jars = sorted(self.metrics_lib.glob("*.jar")) if reporter else []
-        return (kafka / "*", *(jar for jar in jars if "javaagent" not in jar.name))
+def worker_class_path(kafka: Path, reporter_lib: Path | None) -> tuple[Path, ...]:
+    """Return the jars of a worker. With the JMX exporter, the reporter's jars stay out, because they hold other
+    versions of the same libraries.
+    """
+    jars = sorted(reporter_lib.glob("*.jar")) if reporter_lib is not None else []
+    return (kafka / "*", *(jar for jar in jars if "javaagent" not in jar.name))
 
 
 log = logging.getLogger(__name__)
@@ -123,10 +114,10 @@ _PORT = re.compile(r"^rest\.advertised\.port=(\d+)$", re.MULTILINE)
 class WorkerProcesses:
     """All workers of all resources. Only stop_all() waits. Raises DamagedLedgerError if the ledger cannot be read."""
 
-    def __init__(self, runtime: Runtime) -> None:
-        self._runtime = runtime
-        self._folders, self._plugins = runtime.state_dir / "workers", runtime.state_dir / "plugins"
-        self._ledger = Ledger(runtime.state_dir / WORKERS, WorkerRecord)
+    def __init__(self, jdk: Jdk, config_provider_lib: Path, metrics_lib: Path, state_dir: Path) -> None:
+        self._jdk, self._metrics_lib = jdk, metrics_lib
+        self._folders, self._plugins = state_dir / "workers", state_dir / "plugins"
+        self._ledger = Ledger(state_dir / WORKERS, WorkerRecord)
         for record in self._ledger.all():
             adopted = "adopted" if processes.alive(record) else "ended while the operator was not running"
             log.info("worker %s (pid %d): %s", record.name, record.pid, adopted)
@@ -134,7 +125,7 @@ class WorkerProcesses:
         link = self._plugins / "config-provider"
         link.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         link.unlink(missing_ok=True)
-        link.symlink_to(runtime.config_provider_lib)
+        link.symlink_to(config_provider_lib)
 
     def components(self) -> set[Component]:
         """Return every component that has a worker or files of an earlier one."""
@@ -177,15 +168,17 @@ class WorkerProcesses:
         write_private(file, as_properties_file(on_this_port(local, metrics_port)))
         if wanted.rules is not None:
             write_private(rules, wanted.rules)
-        exporter = agent(self._runtime.metrics_lib, metrics_port, None if wanted.rules is None else rules)
+        exporter = agent(self._metrics_lib, metrics_port, None if wanted.rules is None else rules)
         if worker_log.exists():
             worker_log.replace(folder / f"{stem}.previous.log")
-        class_path = self._runtime.class_path(wanted.jars, reporter=metrics_port is not None and not exporter)
+        class_path = worker_class_path(
+            wanted.jars, self._metrics_lib if metrics_port is not None and not exporter else None
+        )
         command: list[str | Path] = [
-            self._runtime.jdk.java,
+            self._jdk.java,
             *wanted.jvm,
             *exporter,
-            *class_archive(self._runtime.jdk, MAIN_CLASS, *class_path, writes=not exporter),
+            *class_archive(self._jdk, MAIN_CLASS, *class_path, writes=not exporter),
             f"-Dlog4j2.configurationFile={LOG_CONFIGURATION}",
             "-cp",
             ":".join(map(str, class_path)),
@@ -201,7 +194,7 @@ class WorkerProcesses:
             digest=wanted.digest,
             port=port,
             metrics_port=metrics_port,
-            archive=None if exporter else archive_file(self._runtime.jdk, MAIN_CLASS, *class_path),
+            archive=None if exporter else archive_file(self._jdk, MAIN_CLASS, *class_path),
             failures=previous.failures if previous and previous.digest == wanted.digest else 0,
         )
         self._ledger.put(record)

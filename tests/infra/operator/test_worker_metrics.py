@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from kafka_replication.infra.local.operator.worker_objects import worker_pod
-from kafka_replication.infra.local.operator.worker_processes import Runtime
+from kafka_replication.infra.local.operator.worker_processes import worker_class_path
 from kafka_replication.infra.local.operator.worker_properties import agent, on_this_port, port_of, worker_properties
-from kafka_replication.infra.machine.jdk import Jdk
 from tests.infra.operator.builders import a_connect, a_v1beta2_connect
 
 REPORTER = "io.strimzi.kafka.metrics.prometheus.ClientMetricsReporter"
@@ -77,7 +76,6 @@ def test_only_a_worker_with_the_reporter_has_it_in_its_class_path(tmp_path: Path
     """The JMX exporter holds other versions of the same classes: beside it the reporter would answer no scrape."""
     for name in ("client-metrics-reporter-0.3.0.jar", "jmx_prometheus_javaagent-1.0.1.jar"):
         (tmp_path / name).touch()
-    runtime, kafka = Runtime(Jdk(tmp_path, 21), tmp_path, tmp_path, tmp_path), Path("/kafka")
-    jars = kafka / "*"
-    assert runtime.class_path(kafka, reporter=False) == (jars,)
-    assert runtime.class_path(kafka, reporter=True) == (jars, tmp_path / "client-metrics-reporter-0.3.0.jar")
+    kafka, jars = Path("/kafka"), Path("/kafka/*")
+    assert worker_class_path(kafka, None) == (jars,)
+    assert worker_class_path(kafka, tmp_path) == (jars, tmp_path / "client-metrics-reporter-0.3.0.jar")
