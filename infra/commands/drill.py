@@ -52,16 +52,16 @@ def drill(
 def rehearse(drill: "Drill", settings: StackSettings) -> None:
     """Run the drill, and print and keep what it measured. Raises RefusedError if records were skipped."""
     from kafka_replication.infra.operate.move.run import print_preconditions
-    from kafka_replication.infra.operate.rehearse.drill import rights, run, write_record
+    from kafka_replication.infra.operate.rehearse.drill import write_record
 
     flow = drill.flow
     if drill.group in flow.group_selection:
         out.print(f"[yellow]![/] the flow also selects the group {escape(drill.group)}, and may sync its offsets")
     with err.status("asking what the connectors' users may do"):
-        asked = rights(drill)
+        asked = drill.rights()
     print_preconditions(asked, out, width=10)
     with err.status("rehearsing") as status:
-        record = run(drill, status.update)
+        record = drill.run(status.update)
     for step in record.steps:
         out.print(f"[green]✓[/] {step.name:<10} {step.seconds:.1f} s")
     mark = "[green]✓[/]" if record.passed else "[red]✗[/]"

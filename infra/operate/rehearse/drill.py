@@ -5,16 +5,14 @@ What a drill measured is in a file beside the stack files: the team has it even 
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from kafka_replication.components.clients.reader import KafkaReader
 from kafka_replication.components.clients.streams import RecordStream
 from kafka_replication.components.contract.parameters import DocumentPart, FlowParameters, Name
 from kafka_replication.components.contract.problems import CannotRunError, RefusedError
@@ -25,7 +23,7 @@ from kafka_replication.components.kafka.record_identity import identity, without
 from kafka_replication.components.kafka.replication_policy import Side
 from kafka_replication.infra.machine.waiting import DeadlineError, NotYetError, wait_for
 from kafka_replication.infra.operate.flow_access import FlowAccess
-from kafka_replication.infra.operate.move.facts import FailoverFacts, Group, Mode, NewPosition, Precondition
+from kafka_replication.infra.operate.move.facts import FailoverFacts, Mode, NewPosition, Precondition
 from kafka_replication.infra.operate.move.failover_plan import LeftAloneError, group_positions, refuse_unsuited
 from kafka_replication.infra.operate.move.groups import FAILOVER, commit_positions, read_groups
 from kafka_replication.infra.operate.move.positions import read_positions
@@ -106,39 +104,6 @@ class RecordCount:
     read_again: int
 
 
-def count(
-    flow: FlowParameters, source: KafkaReader, target: KafkaReader, move: NewPosition, source_log: OffsetRange
-) -> RecordCount:
-    """Read from the group's position to the end, and compare with the records before the end of `source_log` that the
-    group has not consumed. Raises NoAnswerError.
-    """
-    isolation = flow.exactly_once
-    end = target.logs([move.target], committed=isolation)[move.target].end
-    begin = max(source_log.start, move.committed - _BEFORE)
-    with source.stream(committed=isolation) as on_source:
-        consumed = _records(flow, on_source, move.source, OffsetRange(begin, move.committed))
-        to_read = _records(flow, on_source, move.source, OffsetRange(move.committed, source_log.end))
-    with target.stream(committed=isolation) as on_target:
-        was_read = _records(flow, on_target, move.target, OffsetRange(move.offset, end))
-    more = was_read - to_read
-    again = sum(times for record, times in more.items() if record in consumed)
-    return RecordCount(to_read.total(), (to_read - was_read).total(), again)
-
-
-def _records(
-    flow: FlowParameters, stream: RecordStream, partition: TopicPartition, offsets: OffsetRange
-) -> Counter[bytes]:
-    """Count a range's records by identity. Without the guard's mark, both clusters of a pair hold equal records."""
-    marks = (flow.guard.filter, flow.guard.mark) if flow.guard else ()
-    records: Counter[bytes] = Counter()
-    for record in stream.records(partition, offsets):
-        headers = record.headers
-        for mark in marks:
-            headers = without_mark(headers, mark)
-        records[identity(record.key, record.value, headers, record.time_ms)] += 1
-    return records
-
-
 def drill_group(flow: str) -> str:
     """Return the name of the group that drills of a flow use."""
     return f"replication-drill-{flow}"
@@ -149,162 +114,168 @@ class Drill:
 
     def __init__(self, opened: FlowAccess, records: int, catch_up_seconds: float) -> None:
         self.opened, self.flow, self.group = opened, opened.parameters, drill_group(opened.parameters.name)
+        self.source, self.target = opened.reader(self.flow.source), opened.reader(self.flow.target)
         self.on_source, self.on_target = opened.writer("source"), opened.writer("target")
         self.records, self.catch_up_seconds = records, catch_up_seconds
         self.steps: list[DrillStep] = []
 
-    @contextmanager
-    def timed(self, name: str) -> Iterator[None]:
-        began = time.monotonic()
-        yield
-        self.steps.append(DrillStep(name=name, seconds=round(time.monotonic() - began, 2)))
+    def rights(self) -> list[Precondition]:
+        """Say whether the connectors' users may commit for the group on both clusters. Raises NoAnswerError, and
+        RefusedError if one may not.
+        """
+        flow = self.flow
+        on_source = set(flow.replicated(self.source.topics()))
+        on_target = {flow.replication_policy.remote(topic) for topic in on_source}
+        sides: dict[Side, set[str]] = {"source": on_source, "target": on_target & set(self.target.topics())}
+        asked = [
+            right
+            for side, topics in sides.items()
+            if topics
+            for right in commit_rights(self.opened, side, [self.group], topics)
+        ]
+        if unmet := [right.value for right in asked if right.met is False]:
+            why = "A drill commits for its group on both clusters; nothing was changed."
+            remedy = "correct it, and run the drill again: a failover needs these rights for real groups, too."
+            what = f"preconditions are not met: {'; '.join(unmet)}"
+            raise RefusedError("precondition-unmet", what, f"flow {flow.name}", why, remedy)
+        return asked
 
-    def remove_group(self) -> None:
+    def run(self, say: Say) -> DrillRecord:
+        """Run the drill, and remove its group whatever happens. Raises CannotRunError, NoAnswerError and
+        RefusedError.
+        """
+        refuse_unsuited(self.flow, Mode.PLANNED)
+        say("removing what an earlier drill left")
+        self._remove_group()
+        try:
+            return self._rehearse(say)
+        finally:
+            say("removing the group of the drill")
+            self._remove_group()
+
+    def _remove_group(self) -> None:
         """Remove the group, first on the source: a flow that selects every group could otherwise sync it again."""
         self.on_source.delete(self.group)
         self.on_target.delete(self.group)
 
+    @contextmanager
+    def _timed(self, name: str) -> Iterator[None]:
+        began = time.monotonic()
+        yield
+        self.steps.append(DrillStep(name=name, seconds=round(time.monotonic() - began, 2)))
 
-def rights(drill: Drill) -> list[Precondition]:
-    """Say whether the connectors' users may commit for the group on both clusters. Raises NoAnswerError, and
-    RefusedError if one may not.
-    """
-    flow = drill.flow
-    on_source = set(flow.replicated(drill.opened.reader(flow.source).topics()))
-    on_target = {flow.replication_policy.remote(topic) for topic in on_source}
-    sides: dict[Side, set[str]] = {
-        "source": on_source,
-        "target": on_target & set(drill.opened.reader(flow.target).topics()),
-    }
-    asked = [
-        right
-        for side, topics in sides.items()
-        if topics
-        for right in commit_rights(drill.opened, side, [drill.group], topics)
-    ]
-    if unmet := [right.value for right in asked if right.met is False]:
-        why = "A drill commits for its group on both clusters; nothing was changed."
-        remedy = "correct it, and run the drill again: a failover needs these rights for real groups, too."
-        what = f"preconditions are not met: {'; '.join(unmet)}"
-        raise RefusedError("precondition-unmet", what, f"flow {flow.name}", why, remedy)
-    return asked
+    def _rehearse(self, say: Say) -> DrillRecord:
+        with self._timed("group"):
+            logs = self._logs()
+            chosen = {partition: max(log.start, log.end - self.records) for partition, log in logs.items() if log.size}
+            if not chosen:
+                why = "A drill rehearses with records that exist, and no topic of the flow has one."
+                what = "there is no record to rehearse with"
+                raise RefusedError("drill-without-records", what, f"flow {self.flow.name}", why, "produce some first.")
+            commits = {partition: CommittedOffset(offset) for partition, offset in chosen.items()}
+            self.on_source.commit(self.group, commits)
+        with self._timed("positions"):
+            moves = self._moves(chosen, say)
+        with self._timed("commit"):
+            commit_positions(self.on_target, self.target, moves, say)
+        with self._timed("read"):
+            committed = self.target.committed([self.group])[self.group]
+            counts = []
+            for place, move in enumerate(moves, start=1):
+                say(f"reading on {self.target.alias}: partition {place} of {len(moves)}, {move.target}")
+                counts.append(self._settled(replace(move, offset=committed[move.target]), logs[move.source]))
+        return self._record(moves, counts)
 
+    def _logs(self) -> dict[TopicPartition, OffsetRange]:
+        """Return the source's partitions as the drill begins. Raises RefusedError if one is not on the target."""
+        flow, source, policy = self.flow, self.source, self.flow.replication_policy
+        logs = source.logs(source.partitions(flow.replicated(source.topics())), committed=flow.exactly_once)
+        existing = set(self.target.partitions({policy.remote(partition.topic) for partition in logs}))
+        there = {partition: log for partition, log in logs.items() if policy.remote_partition(partition) in existing}
+        absent = sorted(partition for partition, log in logs.items() if log.size and partition not in there)
+        if absent:
+            what = f"{flow.target.alias} does not have {named([policy.remote_partition(at) for at in absent])}"
+            why = f"{flow.source.alias} has records there, and a drill speaks for every partition of the flow."
+            remedy = (
+                "wait until MirrorMaker has created it (`intervals.refreshTopicsSeconds`), and run the drill again."
+            )
+            raise RefusedError("drill-without-partition", what, f"flow {flow.name}", why, remedy)
+        return there
 
-def run(drill: Drill, say: Say) -> DrillRecord:
-    """Run a drill, and remove its group whatever happens. Raises CannotRunError, NoAnswerError and RefusedError."""
-    refuse_unsuited(drill.flow, Mode.PLANNED)
-    say("removing what an earlier drill left")
-    drill.remove_group()
-    try:
-        return _rehearsed(drill, say)
-    finally:
-        say("removing the group of the drill")
-        drill.remove_group()
+    def _moves(self, partitions: Collection[TopicPartition], say: Say) -> list[NewPosition]:
+        """Return the positions that a failover would commit for the group. Raises RefusedError if one is not proven."""
+        flow, source, target = self.flow, self.source, self.target
+        (group,) = read_groups(flow, FAILOVER, {"source": source, "target": target}, [self.group], partitions)
+        wanted = {partition: {offset} for partition, offset in group.committed.items()}
+        positions = read_positions(flow, source, target, wanted, say)
+        for partition, why in sorted(positions.items()):
+            if isinstance(why, NotProvenError):
+                raise _without_position(flow, f"its position in {partition} is not proven: {why}")
+        try:
+            return list(group_positions(flow, group, FailoverFacts((), None, (group,), positions, {})))
+        except LeftAloneError as error:
+            raise _without_position(flow, str(error)) from None
 
+    def _settled(self, move: NewPosition, source_log: OffsetRange) -> RecordCount:
+        """Return the count once no record is missing, or the last count before the time is up."""
+        seen: list[RecordCount] = []
 
-def _rehearsed(drill: Drill, say: Say) -> DrillRecord:
-    flow, group = drill.flow, drill.group
-    source, target = drill.opened.reader(flow.source), drill.opened.reader(flow.target)
-    with drill.timed("group"):
-        logs = _logs(flow, source, target)
-        chosen = {partition: max(log.start, log.end - drill.records) for partition, log in logs.items() if log.size}
-        if not chosen:
-            why = "A drill rehearses with records that exist, and no topic of the flow has one."
-            what = "there is no record to rehearse with"
-            raise RefusedError("drill-without-records", what, f"flow {flow.name}", why, "produce some first.")
-        drill.on_source.commit(group, {partition: CommittedOffset(offset) for partition, offset in chosen.items()})
-    with drill.timed("positions"):
-        (facts,) = read_groups(flow, FAILOVER, {"source": source, "target": target}, [group], chosen)
-        moves = _moves(flow, facts, source, target, say)
-    with drill.timed("commit"):
-        commit_positions(drill.on_target, target, moves, say)
-    with drill.timed("read"):
-        counts = _counted(drill, source, target, moves, logs, say)
-    return _record(drill, moves, counts)
+        def probe() -> None:
+            seen.append(self._count(move, source_log))
+            if seen[-1].skipped:
+                raise NotYetError(f"{seen[-1].skipped} records missing")
 
+        with suppress(DeadlineError):
+            wait_for("the records to reach the target", probe, self.catch_up_seconds, interval_seconds=1)
+        return seen[-1]
 
-def _logs(flow: FlowParameters, source: KafkaReader, target: KafkaReader) -> dict[TopicPartition, OffsetRange]:
-    """Return the source's partitions as the drill begins. Raises RefusedError if one is not on the target."""
-    policy = flow.replication_policy
-    logs = source.logs(source.partitions(flow.replicated(source.topics())), committed=flow.exactly_once)
-    existing = set(target.partitions({policy.remote(partition.topic) for partition in logs}))
-    on_target = {partition: log for partition, log in logs.items() if policy.remote_partition(partition) in existing}
-    absent = sorted(partition for partition, log in logs.items() if log.size and partition not in on_target)
-    if absent:
-        what = f"{flow.target.alias} does not have {named([policy.remote_partition(at) for at in absent])}"
-        why = f"{flow.source.alias} has records there, and a drill speaks for every partition of the flow."
-        remedy = "wait until MirrorMaker has created it (`intervals.refreshTopicsSeconds`), and run the drill again."
-        raise RefusedError("drill-without-partition", what, f"flow {flow.name}", why, remedy)
-    return on_target
+    def _count(self, move: NewPosition, source_log: OffsetRange) -> RecordCount:
+        """Read from the group's position to the end, and compare with the records before the end of `source_log` that
+        the group has not consumed. Raises NoAnswerError.
+        """
+        isolation = self.flow.exactly_once
+        end = self.target.logs([move.target], committed=isolation)[move.target].end
+        begin = max(source_log.start, move.committed - _BEFORE)
+        with self.source.stream(committed=isolation) as on_source:
+            consumed = self._records(on_source, move.source, OffsetRange(begin, move.committed))
+            to_read = self._records(on_source, move.source, OffsetRange(move.committed, source_log.end))
+        with self.target.stream(committed=isolation) as on_target:
+            was_read = self._records(on_target, move.target, OffsetRange(move.offset, end))
+        more = was_read - to_read
+        again = sum(times for record, times in more.items() if record in consumed)
+        return RecordCount(to_read.total(), (to_read - was_read).total(), again)
 
+    def _records(self, stream: RecordStream, partition: TopicPartition, offsets: OffsetRange) -> Counter[bytes]:
+        """Count a range's records by identity. Without the guard's mark, both clusters of a pair hold equal records."""
+        marks = (self.flow.guard.filter, self.flow.guard.mark) if self.flow.guard else ()
+        records: Counter[bytes] = Counter()
+        for record in stream.records(partition, offsets):
+            headers = record.headers
+            for mark in marks:
+                headers = without_mark(headers, mark)
+            records[identity(record.key, record.value, headers, record.time_ms)] += 1
+        return records
 
-def _moves(flow: FlowParameters, group: Group, source: KafkaReader, target: KafkaReader, say: Say) -> list[NewPosition]:
-    """Return the positions that a failover would commit for the group. Raises RefusedError if one is not proven."""
-    wanted = {partition: {offset} for partition, offset in group.committed.items()}
-    positions = read_positions(flow, source, target, wanted, say)
-    for partition, why in sorted(positions.items()):
-        if isinstance(why, NotProvenError):
-            raise _without_position(flow, f"its position in {partition} is not proven: {why}")
-    try:
-        return list(group_positions(flow, group, FailoverFacts((), None, (group,), positions, {})))
-    except LeftAloneError as error:
-        raise _without_position(flow, str(error)) from None
+    def _record(self, moves: list[NewPosition], counts: list[RecordCount]) -> DrillRecord:
+        announced, again = sum(move.read_again for move in moves), sum(records.read_again for records in counts)
+        at_least = any(move.bound == "at least" for move in moves)
+        skipped = sum(records.skipped for records in counts)
+        as_announced = again >= announced if at_least else again == announced
+        return DrillRecord(
+            flow=self.flow.name,
+            at=datetime.now(UTC).isoformat(timespec="seconds"),
+            passed=skipped == 0 and as_announced,
+            partitions=len(moves),
+            expected=sum(records.expected for records in counts),
+            skipped=skipped,
+            announced=announced,
+            announced_at_least=at_least,
+            read_again=again,
+            steps=tuple(self.steps),
+        )
 
 
 def _without_position(flow: FlowParameters, what: str) -> RefusedError:
     why = "A failover would not move a group at this position."
     remedy = "correct it: a failover of real groups needs it, too."
     return RefusedError("drill-without-position", what, f"flow {flow.name}", why, remedy)
-
-
-def _counted(
-    drill: Drill,
-    source: KafkaReader,
-    target: KafkaReader,
-    moves: list[NewPosition],
-    logs: dict[TopicPartition, OffsetRange],
-    say: Say,
-) -> list[RecordCount]:
-    """Read each partition from the target's committed position; wait for records that are still being replicated."""
-    committed = target.committed([drill.group])[drill.group]
-    counts = []
-    for place, move in enumerate(moves, start=1):
-        say(f"reading on {target.alias}: partition {place} of {len(moves)}, {move.target}")
-        at = replace(move, offset=committed[move.target])
-        counts.append(_settled(drill, partial(count, drill.flow, source, target, at, logs[at.source])))
-    return counts
-
-
-def _settled(drill: Drill, look: Callable[[], RecordCount]) -> RecordCount:
-    """Return the count once no record is missing, or the last count before the time is up."""
-    seen: list[RecordCount] = []
-
-    def probe() -> RecordCount:
-        seen.append(look())
-        if seen[-1].skipped:
-            raise NotYetError(f"{seen[-1].skipped} records missing")
-        return seen[-1]
-
-    try:
-        return wait_for("the records to reach the target", probe, drill.catch_up_seconds, interval_seconds=1)
-    except DeadlineError:
-        return seen[-1]
-
-
-def _record(drill: Drill, moves: list[NewPosition], counts: list[RecordCount]) -> DrillRecord:
-    announced, again = sum(move.read_again for move in moves), sum(records.read_again for records in counts)
-    at_least = any(move.bound == "at least" for move in moves)
-    skipped = sum(records.skipped for records in counts)
-    as_announced = again >= announced if at_least else again == announced
-    return DrillRecord(
-        flow=drill.flow.name,
-        at=datetime.now(UTC).isoformat(timespec="seconds"),
-        passed=skipped == 0 and as_announced,
-        partitions=len(moves),
-        expected=sum(records.expected for records in counts),
-        skipped=skipped,
-        announced=announced,
-        announced_at_least=at_least,
-        read_again=again,
-        steps=tuple(drill.steps),
-    )
