@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from kafka_replication.components.contract.grouping import grouped
 from kafka_replication.components.contract.problems import CannotRunError, Problem, ReplicationError, Severity
 from kafka_replication.components.contract.wording import number
 from kafka_replication.components.flows.operators import strimzi
@@ -59,9 +60,7 @@ def print_left_out(left_out: Sequence[LeftOut]) -> None:
     if left_out:
         out.print(f"\nNot taken over: {number(len(left_out), 'thing')}")
     # Fields of an object that are left out for the same reason, such as its Helm labels, count as one thing.
-    fields: dict[LeftOut, list[str]] = {}
-    for item in sorted(left_out):
-        fields.setdefault(replace(item, field=""), []).append(item.field)
+    fields = grouped((replace(item, field=""), item.field) for item in sorted(left_out))
     joined = [replace(one, field=", ".join(filter(None, names))) for one, names in fields.items()]
     for group in grouped_by_wording(
         joined, lambda one: "\n".join((one.code, one.file, one.field, one.why, one.remedy))

@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeAlias
 from kafka_replication.components.clients.errors import NoAnswerError
 from kafka_replication.components.clients.reader import KafkaReader
 from kafka_replication.components.clients.writer import REPLACED, TopicWriter
+from kafka_replication.components.contract.grouping import grouped
 from kafka_replication.components.contract.kept_positions import (
     KeptPosition,
     KeptPositions,
@@ -213,10 +214,11 @@ class FlowKeeper:
         ids: Mapping[str, str],
     ) -> None:
         source_ids = source.topic_ids({partition.topic for partition in ends})
-        earlier: dict[TopicPartition, list[Ends]] = {}
-        for partition, position in self._each_published():
-            if ids.get(partition.topic) == position.topic_id:
-                earlier.setdefault(partition, []).append(Ends(position.committed, position.offset))
+        earlier = grouped(
+            (partition, Ends(position.committed, position.offset))
+            for partition, position in self._each_published()
+            if ids.get(partition.topic) == position.topic_id
+        )
         anew = []
         for partition, newest in ends.items():
             topic, seen = partition.topic, earlier.get(partition, [])
@@ -256,12 +258,12 @@ class FlowKeeper:
         self, newest: Mapping[TopicPartition, Ends], ids: Mapping[str, str]
     ) -> dict[TopicPartition, list[Ends]]:
         """Return the ends of the published positions by partition, unless its remote topic is another one now."""
-        earlier: dict[TopicPartition, list[Ends]] = {}
-        for partition, position in self._each_published():
-            same = ids.get(self.flow.replication_policy.remote(partition.topic)) == position.topic_id
-            if same and partition in newest:
-                earlier.setdefault(partition, []).append(Ends(position.source_end, position.offset))
-        return earlier
+        remote = self.flow.replication_policy.remote
+        return grouped(
+            (partition, Ends(position.source_end, position.offset))
+            for partition, position in self._each_published()
+            if partition in newest and ids.get(remote(partition.topic)) == position.topic_id
+        )
 
     def _places(self, ids: Mapping[str, str]) -> dict[TopicPartition, _SourcePartition]:
         remote = self.flow.replication_policy.remote

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from kafka_replication.components.clients.errors import NoAnswerError
 from kafka_replication.components.clients.reader import KafkaReader
 from kafka_replication.components.contract.evidence import PublishedPositions
+from kafka_replication.components.contract.grouping import grouped
 from kafka_replication.components.contract.kept_positions import (
     KeptPositions,
     kept_positions,
@@ -237,9 +238,7 @@ def _lost(flow: FlowParameters, facts: DisasterFacts) -> Iterator[Precondition]:
         yield Precondition("lost", f"the flow has no heartbeat on {flow.target.alias}, and {none}", met=False)
         return
     silent = max(0.0, (facts.now_ms - sign) / 1000)
-    by_topic: dict[str, list[PartitionTail]] = {}
-    for partition, tail in sorted(facts.tails.items()):
-        by_topic.setdefault(partition.topic, []).append(tail)
+    by_topic = grouped((partition.topic, tail) for partition, tail in sorted(facts.tails.items()))
     for topic, tails in by_topic.items():
         least = f"{topic}: at least the records of the last {duration(silent)}{_about(tails, sign, silent)}"
         yield Precondition("lost", f"{least}; {_if_behind(flow, facts, tails)}", met=None)
