@@ -179,10 +179,10 @@ def test_both_sides_read_the_same_checkpoints_syncs_and_stored_offsets(brokers: 
 def test_what_status_says_a_group_reads_again_is_what_its_record_proves(brokers: Brokers) -> None:
     """The group is between two syncs of the same difference, so the offsets alone already show it exactly."""
     reader = Reader(brokers)
-    on_source = kafka_facts.read_source(FLOW, PARAMETERS, reader)
+    on_source = kafka_facts.read_source(PARAMETERS, reader)
     on_target = kafka_facts.read_target(FLOW, PARAMETERS, reader)
     syncs = kafka_facts.read_syncs(PARAMETERS, reader)
-    (facts,) = kafka_facts.group_facts(PARAMETERS, on_source, on_target, syncs)
+    (facts,) = kafka_facts.KafkaLook(PARAMETERS, on_source, on_target, syncs).groups()
 
     guess = readings.read_syncs(job(brokers)).found[ORDERS].guess(ON_TARGET)
     assert guess is not None
@@ -211,7 +211,7 @@ def test_status_misses_a_position_where_the_proof_does(
     on_source = kafka_facts.OnSource({ORDERS: log}, {GROUP: {ORDERS: committed}})
     found = Checkpoints({(GROUP, REMOTE): (0, checkpoint)} if checkpoint else {})
     on_target = kafka_facts.OnTarget(frozenset({"useast.orders"}), {}, found, {}, {REMOTE: 0})
-    (facts,) = kafka_facts.group_facts(PARAMETERS, on_source, on_target, {})
+    (facts,) = kafka_facts.KafkaLook(PARAMETERS, on_source, on_target, {}).groups()
     assert bool(facts.without_position) is missing
     position = Position(GROUP, ORDERS, committed, checkpoint, untranslated=is_left_untranslated(checkpoint, log))
     patience = Patience.of(PARAMETERS, 0)
@@ -222,7 +222,7 @@ def test_status_misses_a_position_where_the_proof_does(
 def test_status_misses_the_position_of_a_streams_group(brokers: Brokers) -> None:
     """The proof calls it a group that MirrorMaker does not translate, and `status` did not look at it."""
     reader = ReaderOfStreams(brokers)
-    on_source = kafka_facts.read_source(FLOW, PARAMETERS, reader)
+    on_source = kafka_facts.read_source(PARAMETERS, reader)
     on_target = kafka_facts.read_target(FLOW, PARAMETERS, reader)
-    app, *_ = kafka_facts.group_facts(PARAMETERS, on_source, on_target, {})
+    app, *_ = kafka_facts.KafkaLook(PARAMETERS, on_source, on_target, {}).groups()
     assert (app.name, app.without_position) == ("checkout-app", (ORDERS,))

@@ -21,9 +21,8 @@ from kafka_replication.infra.operate.status.exporter import Newest
 from kafka_replication.infra.operate.status.facts import FlowFacts
 from kafka_replication.infra.operate.status.flow_status import flow_status
 from kafka_replication.infra.operate.status.kafka_facts import (
-    group_facts,
+    KafkaLook,
     heartbeat_ms,
-    lag,
     read_source,
     read_syncs,
     read_target,
@@ -102,10 +101,9 @@ def _facts(flow: ResolvedFlow, source: KafkaReader, target: KafkaReader) -> Flow
     beat = heartbeat_ms(parameters, target)
     on_target = read_target(flow, parameters, target)
     syncs = read_syncs(parameters, source)
-    on_source = read_source(flow, parameters, source)
-    found = lag(flow, parameters, source, on_source, on_target, syncs)
-    groups = group_facts(parameters, on_source, on_target, syncs)
-    return FlowFacts(time.time_ns() // 1_000_000, (), beat, found, groups, None)
+    on_source = read_source(parameters, source)
+    seen = KafkaLook(parameters, on_source, on_target, syncs)
+    return FlowFacts(time.time_ns() // 1_000_000, (), beat, seen.lag(source), seen.groups(), None)
 
 
 def _fill(flow: ResolvedFlow, source: Cluster, target: Cluster, names: list[str], groups: int) -> None:

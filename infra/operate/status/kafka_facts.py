@@ -37,7 +37,6 @@ from kafka_replication.components.kafka.offset_syncs import (
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
 from kafka_replication.components.kafka.record_identity import KafkaRecord
 from kafka_replication.components.kafka.replication_policy import Side
-from kafka_replication.components.topology.model import ExactlyOnce
 from kafka_replication.infra.operate.connectors.changes import connector_places
 from kafka_replication.infra.operate.status.facts import GroupFacts, Lag, Losses, PartitionLag
 
@@ -115,10 +114,10 @@ def read_target(flow: ResolvedFlow, parameters: FlowParameters, target: KafkaRea
     )
 
 
-def read_source(flow: ResolvedFlow, parameters: FlowParameters, source: KafkaReader) -> OnSource:
+def read_source(parameters: FlowParameters, source: KafkaReader) -> OnSource:
     """Ask the source for the logs to replicate, and for the groups' committed offsets on them."""
     topics = frozenset(parameters.replicated(source.topics()))
-    logs = source.logs(source.partitions(topics), committed=_committed_only(flow))
+    logs = source.logs(source.partitions(topics), committed=parameters.exactly_once)
     group = parameters.starts_group
     starts = {} if group is None else source.committed([group]).get(group, {})
     if not parameters.checkpoints.enabled:
@@ -136,138 +135,116 @@ def _selected_groups(parameters: FlowParameters, cluster: KafkaReader) -> list[s
     return parameters.group_selection.of([*cluster.groups(), *cluster.other_groups()])
 
 
-def lag(
-    flow: ResolvedFlow,
-    parameters: FlowParameters,
-    source: KafkaReader,
-    on_source: OnSource,
-    on_target: OnTarget,
-    syncs: Syncs,
-) -> Lag:
-    """Return which source records may not be on the target yet. Reads the first one in each partition, for its time."""
-    reached = replicated_up_to(on_source.logs, on_target.offsets, syncs)
-    waiting = {partition: OffsetRange(reached[partition], log.end) for partition, log in on_source.logs.items()}
-    first = source.first_records(waiting, _crosses(parameters), committed=_committed_only(flow))
-    behind = tuple(
-        PartitionLag(partition, waiting[partition].size, record.time_ms, reached[partition])
-        for partition, record in sorted(first.items())
-    )
-    topics = sorted({partition.topic for partition in on_source.logs})
-    missing = (parameters.replication_policy.remote(topic) for topic in topics)
-    ends = sum(log.end for log in on_source.logs.values())
-    return Lag(len(on_source.logs), behind, tuple(topic for topic in missing if topic not in on_target.topics), ends)
+@dataclass(frozen=True)
+class KafkaLook:
+    """What one look has read of a flow on both sides, and what follows from it."""
 
+    flow: FlowParameters
+    on_source: OnSource
+    on_target: OnTarget
+    syncs: Syncs
 
-def losses(
-    parameters: FlowParameters,
-    readers: Mapping[Side, KafkaReader],
-    on_source: OnSource,
-    on_target: OnTarget,
-    syncs: Syncs,
-    behind: Lag,
-    memory: LogMemory,
-    now_ms: int,
-) -> Losses:
-    """Return what the source deletes, or has deleted, before it crosses. Asks only about partitions that are behind, or
-    whose log begins after what had crossed at an earlier look.
+    def lag(self, source: KafkaReader) -> Lag:
+        """Return which source records may not be on the target yet. Reads the first one in each partition, for its
+        time.
+        """
+        flow, logs, on_target = self.flow, self.on_source.logs, self.on_target
+        reached = replicated_up_to(logs, on_target.offsets, self.syncs)
+        waiting = {partition: OffsetRange(reached[partition], log.end) for partition, log in logs.items()}
+        # A flow that copies only committed records does not lag because of an open transaction.
+        first = source.first_records(waiting, _crosses(flow), committed=flow.exactly_once)
+        behind = tuple(
+            PartitionLag(partition, waiting[partition].size, record.time_ms, reached[partition])
+            for partition, record in sorted(first.items())
+        )
+        missing = (flow.replication_policy.remote(topic) for topic in sorted({partition.topic for partition in logs}))
+        ends = sum(log.end for log in logs.values())
+        return Lag(len(logs), behind, tuple(topic for topic in missing if topic not in on_target.topics), ends)
 
-    Records that a guard or the flow's own transforms drop do not cross, so only the first one that does counts there.
-    """
-    known, newest = known_positions(on_target.offsets, syncs), _newest(syncs)
-    starts = {} if parameters.guard or parameters.transformed else on_source.logs
-    passed = {partition for partition, log in starts.items() if known.get(partition, log.start) < log.start}
-    before = {
-        partition: memory.syncs[partition]
-        for partition, log in starts.items()
-        if partition in newest and partition in memory.syncs and memory.syncs[partition].upstream + 1 < log.start
-    }
-    oldest = {lag.partition: lag.oldest_ms for lag in behind.behind if lag.oldest_ms is not None}
-    topics = {partition.topic for partition in {*passed, *before, *oldest}}
-    retention = {topic: Retention.of(settings) for topic, settings in readers["source"].settings(topics).items()}
-    remote = {partition: parameters.replication_policy.remote_partition(partition) for partition in passed}
-    ends = readers["target"].ends(there for there in remote.values() if there.topic in on_target.topics)
+    def losses(self, readers: Mapping[Side, KafkaReader], behind: Lag, memory: LogMemory, now_ms: int) -> Losses:
+        """Return what the source deletes, or has deleted, before it crosses. Asks only about partitions that are
+        behind, or whose log begins after what had crossed at an earlier look.
 
-    def gap_of(partition: TopicPartition) -> Gap | None:
-        start, kept = on_source.logs[partition].start, retention[partition.topic]
-        if partition in passed:
-            return gap(start, known[partition], newest.get(partition), ends.get(remote[partition]), kept)
-        return passed_over(before[partition], newest[partition], start, kept)
+        Records that a guard or the flow's own transforms drop do not cross, so only the first one that does counts
+        there.
+        """
+        flow, logs, on_target = self.flow, self.on_source.logs, self.on_target
+        known, newest = known_positions(on_target.offsets, self.syncs), self._newest()
+        starts = {} if flow.guard or flow.transformed else logs
+        passed = {partition for partition, log in starts.items() if known.get(partition, log.start) < log.start}
+        before = {
+            partition: memory.syncs[partition]
+            for partition, log in starts.items()
+            if partition in newest and partition in memory.syncs and memory.syncs[partition].upstream + 1 < log.start
+        }
+        oldest = {lag.partition: lag.oldest_ms for lag in behind.behind if lag.oldest_ms is not None}
+        topics = {partition.topic for partition in {*passed, *before, *oldest}}
+        retention = {topic: Retention.of(settings) for topic, settings in readers["source"].settings(topics).items()}
+        remote = {partition: flow.replication_policy.remote_partition(partition) for partition in passed}
+        ends = readers["target"].ends(there for there in remote.values() if there.topic in on_target.topics)
 
-    deletions = {partition: deletion(at_ms, retention[partition.topic]) for partition, at_ms in oldest.items()}
-    found_gaps = {partition: gap_of(partition) for partition in {*passed, *before}}
-    gaps = {partition: found for partition, found in found_gaps.items() if found is not None}
-    memory.syncs = newest
-    losing = Losses({partition: found for partition, found in deletions.items() if found is not None}, gaps)
-    if parameters.starts_group is None:
-        return losing
-    positions = {**on_source.starts, **{partition: offset + 1 for partition, offset in on_target.offsets.items()}}
-    unstarted = tuple(sorted(on_source.logs.keys() - positions.keys()))
-    stopped = memory.lasting(stops(positions, on_source.logs, gaps), now_ms)
-    return replace(losing, stopped=stopped, unstarted=unstarted)
+        def gap_of(partition: TopicPartition) -> Gap | None:
+            start, kept = logs[partition].start, retention[partition.topic]
+            if partition in passed:
+                return gap(start, known[partition], newest.get(partition), ends.get(remote[partition]), kept)
+            return passed_over(before[partition], newest[partition], start, kept)
 
+        deletions = {partition: deletion(at_ms, retention[partition.topic]) for partition, at_ms in oldest.items()}
+        found_gaps = {partition: gap_of(partition) for partition in {*passed, *before}}
+        gaps = {partition: found for partition, found in found_gaps.items() if found is not None}
+        memory.syncs = newest
+        losing = Losses({partition: found for partition, found in deletions.items() if found is not None}, gaps)
+        if flow.starts_group is None:
+            return losing
+        replicated = {partition: offset + 1 for partition, offset in on_target.offsets.items()}
+        positions = {**self.on_source.starts, **replicated}
+        unstarted = tuple(sorted(logs.keys() - positions.keys()))
+        stopped = memory.lasting(stops(positions, logs, gaps), now_ms)
+        return replace(losing, stopped=stopped, unstarted=unstarted)
 
-def _newest(syncs: Syncs) -> dict[TopicPartition, OffsetSync]:
-    return {partition: history.latest for partition, history in syncs.items() if history.latest is not None}
+    def _newest(self) -> dict[TopicPartition, OffsetSync]:
+        return {partition: syncs.latest for partition, syncs in self.syncs.items() if syncs.latest is not None}
 
+    def replaced(
+        self, readers: Mapping[Side, KafkaReader], proven: TopicIds, memories: Mapping[Side, LogMemory]
+    ) -> dict[str, Replaced]:
+        """Return which topics and logs were replaced, by cluster: since they were proven, or since an earlier look."""
+        flow, on_target, remote = self.flow, self.on_target, self.flow.replication_policy.remote_partition
+        ends: Mapping[Side, Mapping[TopicPartition, int]] = {
+            "source": {partition: log.end for partition, log in self.on_source.logs.items()},
+            "target": on_target.ends,
+        }
+        reached: Mapping[Side, Mapping[TopicPartition, int]] = {
+            "source": known_positions(on_target.offsets, self.syncs),
+            "target": {remote(partition): sync.downstream + 1 for partition, sync in self._newest().items()},
+        }
+        aliases: dict[Side, str] = {"source": flow.source.alias, "target": flow.target.alias}
+        found = {}
+        for side, alias in aliases.items():
+            ids = readers[side].topic_ids({partition.topic for partition in ends[side]})
+            found[alias] = memories[side].look(ids, ends[side], proven.get(alias, {}), reached[side])
+        return found
 
-def replaced(
-    parameters: FlowParameters,
-    readers: Mapping[Side, KafkaReader],
-    on_source: OnSource,
-    on_target: OnTarget,
-    syncs: Syncs,
-    proven: TopicIds,
-    memories: Mapping[Side, LogMemory],
-) -> dict[str, Replaced]:
-    """Return which topics and logs were replaced, by cluster: since they were proven, or since an earlier look."""
-    remote = parameters.replication_policy.remote_partition
-    ends: Mapping[Side, Mapping[TopicPartition, int]] = {
-        "source": {partition: log.end for partition, log in on_source.logs.items()},
-        "target": on_target.ends,
-    }
-    reached: Mapping[Side, Mapping[TopicPartition, int]] = {
-        "source": known_positions(on_target.offsets, syncs),
-        "target": {remote(partition): sync.downstream + 1 for partition, sync in _newest(syncs).items()},
-    }
-    aliases: dict[Side, str] = {"source": parameters.source.alias, "target": parameters.target.alias}
-    found = {}
-    for side, alias in aliases.items():
-        ids = readers[side].topic_ids({partition.topic for partition in ends[side]})
-        found[alias] = memories[side].look(ids, ends[side], proven.get(alias, {}), reached[side])
-    return found
+    def groups(self) -> tuple[GroupFacts, ...]:
+        """Return what each group with committed offsets on the flow's topics would read again on the target."""
+        return tuple(
+            GroupFacts(
+                group, {partition: self._again(group, partition, offset) for partition, offset in offsets.items()}
+            )
+            for group, offsets in sorted(self.on_source.committed.items())
+        )
 
-
-def group_facts(
-    parameters: FlowParameters, on_source: OnSource, on_target: OnTarget, syncs: Syncs
-) -> tuple[GroupFacts, ...]:
-    """Return what each group with committed offsets on the flow's topics would read again on the target."""
-    policy = parameters.replication_policy
-
-    def start(group: str, remote: TopicPartition) -> int | None:
-        """Return where an application would start: at the synced offset, or at the checkpoint if none are synced."""
-        if parameters.checkpoints.sync_group_offsets:
-            return on_target.committed.get(group, {}).get(remote)
+    def _again(self, group: str, partition: TopicPartition, committed: int) -> int | None:
+        on_target, remote = self.on_target, self.flow.replication_policy.remote_partition(partition)
         checkpoint = on_target.checkpoints.get(group, remote)
-        return checkpoint.downstream if checkpoint else None
-
-    def again(group: str, partition: TopicPartition, committed: int) -> int | None:
-        remote = policy.remote_partition(partition)
-        history = syncs.get(partition, SyncHistory())
-        at = start(group, remote)
-        log = on_source.logs[partition]
-        if at is None and is_left_untranslated(on_target.checkpoints.get(group, remote), log):
+        # An application starts at the synced offset, or at the checkpoint if none are synced.
+        if self.flow.checkpoints.sync_group_offsets:
+            at = on_target.committed.get(group, {}).get(remote)
+        else:
+            at = checkpoint.downstream if checkpoint else None
+        if at is None and is_left_untranslated(checkpoint, self.on_source.logs[partition]):
             return 0
-        return most_read_again(committed, at, on_target.ends.get(remote), history)
-
-    return tuple(
-        GroupFacts(group, {partition: again(group, partition, offset) for partition, offset in offsets.items()})
-        for group, offsets in sorted(on_source.committed.items())
-    )
-
-
-def _committed_only(flow: ResolvedFlow) -> bool:
-    """Return whether source connectors read only committed records: then an open transaction does not count as lag."""
-    return flow.settings.exactly_once is ExactlyOnce.ENABLED
+        return most_read_again(committed, at, on_target.ends.get(remote), self.syncs.get(partition, SyncHistory()))
 
 
 def _crosses(parameters: FlowParameters) -> Callable[[KafkaRecord], bool]:

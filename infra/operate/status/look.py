@@ -47,15 +47,12 @@ from kafka_replication.infra.operate.status.facts import (
 )
 from kafka_replication.infra.operate.status.flow_status import LISTED, flow_status
 from kafka_replication.infra.operate.status.kafka_facts import (
-    group_facts,
+    KafkaLook,
     heartbeat_ms,
     kept_ms,
-    lag,
-    losses,
     read_source,
     read_syncs,
     read_target,
-    replaced,
 )
 from kafka_replication.infra.operate.status.kubernetes_facts import (
     Objects,
@@ -298,24 +295,23 @@ def _positions(
     # Before the ends of the logs that they are about.
     syncs = answer(lambda: read_syncs(parameters, readers.of(side)))
     on_target = answer(lambda: read_target(flow, parameters, readers.of(parameters.target)))
-    on_source = answer(lambda: read_source(flow, parameters, readers.of(parameters.source)))
+    on_source = answer(lambda: read_source(parameters, readers.of(parameters.source)))
     if isinstance(on_target, NoAnswer) or isinstance(syncs, NoAnswer) or isinstance(on_source, NoAnswer):
         facts = (syncs, on_target, on_source)
         missing = dict.fromkeys(fact.reason for fact in facts if isinstance(fact, NoAnswer))
         nothing = NoAnswer(next(iter(missing)), tuple(missing)[1:])
         return nothing, nothing, nothing
-    source = readers.of(parameters.source)
-    behind = answer(lambda: lag(flow, parameters, source, on_source, on_target, syncs))
+    seen, source = KafkaLook(parameters, on_source, on_target, syncs), readers.of(parameters.source)
+    behind = answer(lambda: seen.lag(source))
     if isinstance(behind, NoAnswer):
-        return behind, behind, group_facts(parameters, on_source, on_target, syncs)
+        return behind, behind, seen.groups()
 
     def losing() -> Losses:
         sides: Mapping[Side, KafkaReader] = {"source": source, "target": readers.of(parameters.target)}
-        now_ms = time.time_ns() // 1_000_000
-        found = losses(parameters, sides, on_source, on_target, syncs, behind, memory["source"], now_ms)
-        return replace(found, replaced=replaced(parameters, sides, on_source, on_target, syncs, proven, memory))
+        found = seen.losses(sides, behind, memory["source"], time.time_ns() // 1_000_000)
+        return replace(found, replaced=seen.replaced(sides, proven, memory))
 
-    return behind, answer(losing), group_facts(parameters, on_source, on_target, syncs)
+    return behind, answer(losing), seen.groups()
 
 
 def answer(ask: Callable[[], T]) -> T | NoAnswer:

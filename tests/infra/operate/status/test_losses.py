@@ -11,10 +11,11 @@ from kafka_replication.components.kafka.losses import Deletion, Gap, LogMemory, 
 from kafka_replication.components.kafka.mirror_records import Checkpoints, OffsetSync
 from kafka_replication.components.kafka.offset_syncs import SyncHistory
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
+from kafka_replication.components.kafka.replication_policy import Side
 from kafka_replication.components.kafka.topic_sync import TopicSetting
 from kafka_replication.components.render.job_parameters import flow_parameters
 from kafka_replication.infra.operate.status.facts import Lag, Losses, PartitionLag
-from kafka_replication.infra.operate.status.kafka_facts import OnSource, OnTarget, losses, replaced
+from kafka_replication.infra.operate.status.kafka_facts import KafkaLook, OnSource, OnTarget
 from tests.builders import a_resolved_flow
 
 DAY_MS = 86_400_000
@@ -53,12 +54,9 @@ def losing(
     source = Source()
     logs = {ORDERS: OffsetRange(80, 100), BILLS: OffsetRange(80, 100)}
     on_target = OnTarget(frozenset({"useast.orders"}), stored or {}, Checkpoints(), {}, {})
-    found = losses(
-        flow,
+    syncs = {ORDERS: SyncHistory((OffsetSync(49, 49),))}
+    found = KafkaLook(flow, OnSource(logs, {}, starts or {}), on_target, syncs).losses(
         {"source": cast(KafkaReader, source), "target": cast(KafkaReader, Target())},
-        OnSource(logs, {}, starts or {}),
-        on_target,
-        {ORDERS: SyncHistory((OffsetSync(49, 49),))},
         Lag(2, behind),
         memory or LogMemory(),
         now_ms,
@@ -163,13 +161,11 @@ def test_offsets_past_the_end_of_a_log_show_that_it_was_replaced(
 ) -> None:
     reader = cast(KafkaReader, WithIds())
     ends = {TopicPartition("useast.orders", 0): target_end}
-    found = replaced(
+    seen = KafkaLook(
         FLOW,
-        {"source": reader, "target": reader},
         OnSource({ORDERS: OffsetRange(0, 100)}, {}),
         OnTarget(frozenset({"useast.orders"}), {ORDERS: stored}, Checkpoints(), {}, ends),
         {ORDERS: SyncHistory((OffsetSync(49, 49),))},
-        proven,
-        {"source": LogMemory(), "target": LogMemory()},
     )
-    assert found == expected
+    memories: dict[Side, LogMemory] = {"source": LogMemory(), "target": LogMemory()}
+    assert seen.replaced({"source": reader, "target": reader}, proven, memories) == expected
