@@ -6,13 +6,13 @@ Strimzi KafkaMirrorMaker2AssemblyOperator.
 
 import logging
 import time
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
+from kafka_replication.components.contract.grouping import grouped
 from kafka_replication.components.flows.operators import USES_CONNECTOR_RESOURCES
 from kafka_replication.components.kafka.connectors import failures
 from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi, Object, Reference, reference
@@ -20,7 +20,6 @@ from kafka_replication.infra.local.operator import conditions, connector_reconci
 from kafka_replication.infra.local.operator.conditions import Condition, not_ready, trace_summary, write_status
 from kafka_replication.infra.local.operator.connect_clusters import ConnectClusters
 from kafka_replication.infra.local.operator.connector_reconciler import ConnectorReconciler, Outcome
-from kafka_replication.infra.local.operator.ledger import Component
 from kafka_replication.infra.local.operator.resources import ConnectorResource, ConnectResource
 
 #: Every list carries the revision of the whole store. The API server reads Events from the store, not from a cache.
@@ -78,10 +77,8 @@ class Operator:
         self.clusters.workers.refresh(time.time())
         self.api.begin_round()
         connects = [ConnectResource(item) for item in self._living("KafkaConnect")]
-        by_cluster: dict[Component, list[ConnectorResource]] = defaultdict(list)
-        for item in self._living("KafkaConnector"):
-            connector = ConnectorResource(item)
-            by_cluster[connector.namespace, connector.cluster or ""].append(connector)
+        every = map(ConnectorResource, self._living("KafkaConnector"))
+        by_cluster = grouped(((connector.namespace, connector.cluster or ""), connector) for connector in every)
         mirror_makers = self._living("KafkaMirrorMaker2")
         wanted = {connect.key for connect in connects} | {mirror_maker2.key_of(item) for item in mirror_makers}
         for key in self.clusters.workers.components() - wanted:

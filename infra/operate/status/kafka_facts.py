@@ -1,6 +1,6 @@
 """What Kafka reports about one flow: heartbeats, lag, and what its groups would read again. Only reads."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from kafka_replication.components.clients.reader import KafkaReader
@@ -151,8 +151,14 @@ class KafkaLook:
         flow, logs, on_target = self.flow, self.on_source.logs, self.on_target
         reached = replicated_up_to(logs, on_target.offsets, self.syncs)
         waiting = {partition: OffsetRange(reached[partition], log.end) for partition, log in logs.items()}
-        # A flow that copies only committed records does not lag because of an open transaction.
-        first = source.first_records(waiting, _crosses(flow), committed=flow.exactly_once)
+        guard = flow.guard
+        # A guard drops records that came from the target. A flow that copies only committed records does not lag
+        # because of an open transaction.
+        first = source.first_records(
+            waiting,
+            lambda read: guard is None or guard.filter not in read.header_names,
+            committed=flow.exactly_once,
+        )
         behind = tuple(
             PartitionLag(partition, waiting[partition].size, record.time_ms, reached[partition])
             for partition, record in sorted(first.items())
@@ -245,9 +251,3 @@ class KafkaLook:
         if at is None and is_left_untranslated(checkpoint, self.on_source.logs[partition]):
             return 0
         return most_read_again(committed, at, on_target.ends.get(remote), self.syncs.get(partition, SyncHistory()))
-
-
-def _crosses(parameters: FlowParameters) -> Callable[[KafkaRecord], bool]:
-    """Return whether the flow replicates a source record: the guard drops records that came from the target."""
-    guard = parameters.guard
-    return lambda read: guard is None or guard.filter not in read.header_names
