@@ -54,7 +54,7 @@ def _made_expired() -> tuple[str, str]:
     """A certificate of the user `mirror` that expired yesterday, with its key, as PEM."""
     authority = Authority("useast")
     signer = x509.load_pem_x509_certificate(authority.certificate.read_bytes())
-    signing = serialization.load_pem_private_key(authority.key.read_bytes(), password=None)
+    signing = serialization.load_pem_private_key(authority.pair("ca").key.read_bytes(), password=None)
     assert isinstance(signing, ec.EllipticCurvePrivateKey)
     key, now = ec.generate_private_key(ec.SECP256R1()), datetime.datetime.now(datetime.UTC)
     certificate = (

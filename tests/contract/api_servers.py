@@ -17,7 +17,7 @@ from rich.console import Console
 
 from kafka_replication.infra.kubernetes.api import ApiError, KubernetesApi
 from kafka_replication.infra.local import paths
-from kafka_replication.infra.local.artifacts import V1, V1BETA2, ensure
+from kafka_replication.infra.local.artifacts import CLASSES, V1, V1BETA2, ensure
 from kafka_replication.infra.local.endpoints import with_passwords
 from kafka_replication.infra.local.parts import control_plane, processes
 from kafka_replication.infra.local.parts.part import StackFacts
@@ -92,7 +92,8 @@ def running(version: str, folder: Path) -> Iterator[ApiServer]:
             without_limit()
             artifacts = ensure(Console(quiet=True))
             if version != BOTH:
-                artifacts = replace(artifacts, crds=DEFINITIONS[version].files)
+                crds = tuple(DEFINITIONS[version].folder / file for file in CLASSES.values())
+                artifacts = replace(artifacts, crds=crds)
             state = State(passwords=with_passwords({}, (control_plane.ADMIN,)))
             for part in (control_plane.ETCD, control_plane.KUBE_APISERVER):
                 state = settle_ports(state, part, later_parts_run=False)

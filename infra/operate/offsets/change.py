@@ -142,6 +142,20 @@ def names_our_file(place: ConnectorPlace, live: Object) -> bool:
 
 
 _TASK_POLL_SECONDS = 1.0
+
+
+def wait_until_ended(unended: Callable[[str], Sequence[int]], connectors: Sequence[str], seconds: float) -> None:
+    """Wait until `unended` returns no task for any of these connectors. Raises DeadlineError, and what it raises."""
+
+    def probe() -> None:
+        running = {name: tasks for name in connectors if (tasks := unended(name))}
+        if running:
+            texts = (f"tasks {', '.join(map(str, tasks))} of {name} have not ended" for name, tasks in running.items())
+            raise NotYetError("; ".join(texts))
+
+    wait_for(f"the tasks of {', '.join(connectors)} to end", probe, seconds, _TASK_POLL_SECONDS)
+
+
 _POLL_SECONDS = 0.5
 
 #: What to change, computed once the connectors are stopped.
@@ -203,17 +217,12 @@ class Run:
         """
         names = [place.name for place in places]
 
-        def probe() -> None:
-            left = []
-            for name in names:
-                tasks = [task for task in self.reader.unended(name) if name not in running or task in running[name]]
-                if tasks:
-                    left.append(f"tasks {', '.join(map(str, tasks))} of {name} have not ended")
-            if left:
-                raise NotYetError("; ".join(left))
+        def unended(name: str) -> list[int]:
+            tasks = self.reader.unended(name)
+            return [task for task in tasks if name not in running or task in running[name]]
 
         try:
-            wait_for(f"the tasks of {', '.join(names)} to end", probe, self.seconds, _TASK_POLL_SECONDS)
+            wait_until_ended(unended, names, self.seconds)
         except DeadlineError as error:
             why = "A task stores its last offsets when it ends, which could overwrite the new ones. Nothing was set."
             remedy = (

@@ -13,7 +13,7 @@ OWN = (paths.state_file, paths.lock_file, paths.logs, paths.data, paths.control_
 
 
 def own_paths() -> set[Path]:
-    return {path() for path in OWN} | {Authority("useast").key, paths.pulumi(), paths.validation()}
+    return {path() for path in OWN} | {Authority("useast").pair("ca").key, paths.pulumi(), paths.validation()}
 
 
 def test_two_stacks_share_only_what_is_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

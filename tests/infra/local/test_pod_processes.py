@@ -125,5 +125,5 @@ def test_a_restarted_operator_finds_the_process_but_not_its_exit_code(pods: PodP
     processes.stop(record, 5)
     # A process that has ended may not have been collected yet.
     code_of(pods, record)
-    processes._exit_codes.clear()
+    processes._children.clear()
     assert again.exit_code(found) == UNKNOWN_EXIT_CODE
