@@ -25,7 +25,7 @@ from kafka_replication.infra.operate.connectors.changes import (
     planned,
 )
 from kafka_replication.infra.operate.connectors.operator import carry_out, read_live
-from kafka_replication.infra.operate.flow_access import FlowAccess, Readers
+from kafka_replication.infra.operate.flow_access import Readers
 from kafka_replication.infra.operate.move.facts import FailoverFacts, Group, GroupPlan, Growth, Mode, Precondition
 from kafka_replication.infra.operate.move.failover_plan import next_steps, only_waits, plan
 from kafka_replication.infra.operate.move.groups import FAILOVER, changed_meanwhile, expect_unchanged, read_groups
@@ -71,9 +71,44 @@ class Failover(Operation[GroupPlan]):
 
     def look_once(self, seconds: float, max_lag: int, say: Say, fence: Precondition | None = None) -> GroupPlan:
         """Look while the source is watched for this long, and plan."""
-        facts = look(self.opened, self.call.groups, seconds, say, self.since)
+        facts = self._facts(seconds, say)
         self.facts = replace(facts, groups=self.call.without_switched(facts.groups))
         return plan(self.flow, self.call.mode, self.facts, time.time_ns() // 1_000_000, max_lag, fence)
+
+    def _facts(self, watch_seconds: float, say: Say) -> FailoverFacts:
+        """Look at everything. The source's ends are watched while positions are computed, and for at least this long.
+        Records after the ends `since` also count as written during that time.
+        """
+        opened, parameters, readers = self.opened, self.flow, self.opened.readers()
+        source, target = readers["source"], readers["target"]
+        partitions = source.partitions(parameters.replicated(source.topics()))
+        policy = parameters.replication_policy
+        existing = set(target.partitions({policy.remote(partition.topic) for partition in partitions}))
+        there = [partition for partition in partitions if policy.remote_partition(partition) in existing]
+        began, before = time.monotonic(), {**source.logs(partitions), **self.since}
+        say("asking for the groups on both sides")
+        groups = read_groups(parameters, FAILOVER, readers, self.call.groups, there)
+        wanted = _wanted(groups, there, before)
+        returning = _returning_offsets(parameters, groups, wanted)
+        positions = read_positions(parameters, source, target, wanted, say, returning)
+        _wait(watch_seconds - (time.monotonic() - began), say)
+        # A flow with `exactlyOnce` copies no record of a transaction before it is committed. The stable ends are read
+        # first.
+        stable = source.logs(partitions, committed=parameters.exactly_once)
+        after = source.logs(partitions)
+        grown = (Growth(partition, before[partition].end, after[partition].end) for partition in partitions)
+        objects = opened.objects()
+        return FailoverFacts(
+            connector_facts(opened.flow, objects),
+            verdict_facts(opened.flow, objects),
+            groups,
+            positions,
+            {partition: log.end for partition, log in after.items()},
+            tuple(policy.remote_partition(partition) for partition in partitions if partition not in there),
+            tuple(growth for growth in grown if growth.before != growth.after),
+            tuple(partition for partition, log in after.items() if stable[partition].end < log.end),
+            round(time.monotonic() - began, 1),
+        )
 
     def wait_until_replicated(self, max_lag: int, say: Say) -> None:
         """Wait until every record is replicated, unless there are too many or another precondition is unmet.
@@ -157,49 +192,6 @@ class Failover(Operation[GroupPlan]):
 
     def _request(self, state: str) -> StateRequest:
         return StateRequest(self.stack, self.flow.name, state, self.call.user, datetime.now(UTC))
-
-
-def look(
-    opened: FlowAccess,
-    names: Sequence[str],
-    watch_seconds: float,
-    say: Say,
-    since: Mapping[TopicPartition, OffsetRange],
-) -> FailoverFacts:
-    """Look at everything. The source's ends are watched while positions are computed, and for at least this long.
-    Records after the ends `since` also count as written during that time.
-    """
-    parameters = opened.parameters
-    readers = opened.readers()
-    source, target = readers["source"], readers["target"]
-    partitions = source.partitions(parameters.replicated(source.topics()))
-    policy = parameters.replication_policy
-    existing = set(target.partitions({policy.remote(partition.topic) for partition in partitions}))
-    there = [partition for partition in partitions if policy.remote_partition(partition) in existing]
-    began, before = time.monotonic(), {**source.logs(partitions), **since}
-    say("asking for the groups on both sides")
-    groups = read_groups(parameters, FAILOVER, readers, names, there)
-    wanted = _wanted(groups, there, before)
-    returning = _returning_offsets(parameters, groups, wanted)
-    positions = read_positions(parameters, source, target, wanted, say, returning)
-    _wait(watch_seconds - (time.monotonic() - began), say)
-    # A flow with `exactlyOnce` copies no record of a transaction before it is committed. The stable ends are read
-    # first.
-    stable = source.logs(partitions, committed=parameters.exactly_once)
-    after = source.logs(partitions)
-    grown = (Growth(partition, before[partition].end, after[partition].end) for partition in partitions)
-    objects = opened.objects()
-    return FailoverFacts(
-        connector_facts(opened.flow, objects),
-        verdict_facts(opened.flow, objects),
-        groups,
-        positions,
-        {partition: log.end for partition, log in after.items()},
-        tuple(policy.remote_partition(partition) for partition in partitions if partition not in there),
-        tuple(growth for growth in grown if growth.before != growth.after),
-        tuple(partition for partition, log in after.items() if stable[partition].end < log.end),
-        round(time.monotonic() - began, 1),
-    )
 
 
 def _wanted(

@@ -220,7 +220,7 @@ def test_a_planned_failover_suggests_disaster_mode_if_the_source_does_not_answer
     def silent(*_: object) -> None:
         raise NoAnswerError("Kafka cluster useast does not answer: Connection refused")
 
-    monkeypatch.setattr(failover, "look", silent)
+    monkeypatch.setattr(failover.Failover, "look", silent)
     monkeypatch.setattr(disaster, "look_at_target", silent)
     answer = replicate("failover", "prod-us-west-2", "orders", "--mode", mode)
     hint = "If the source is lost: `replicate failover prod-us-west-2 orders --mode disaster --dry-run`."
