@@ -35,7 +35,6 @@ from kafka_replication.components.kafka.offset_syncs import (
     sync_histories,
 )
 from kafka_replication.components.kafka.positions import OffsetRange, TopicPartition
-from kafka_replication.components.kafka.record_identity import KafkaRecord
 from kafka_replication.components.kafka.replication_policy import Side
 from kafka_replication.infra.operate.connectors.changes import connector_places
 from kafka_replication.infra.operate.status.facts import GroupFacts, Lag, Losses, PartitionLag
