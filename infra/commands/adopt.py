@@ -21,15 +21,17 @@ if TYPE_CHECKING:
 
 
 def _agreements(given: list[str] | None) -> list[str]:
+    if not given:
+        return []
     from kafka_replication.infra.deploy.adoption.plan import AGREEMENTS
 
-    for agreement in given or ():
+    for agreement in given:
         kind, _, name = agreement.partition(":")
         if kind not in AGREEMENTS or not name:
             raise typer.BadParameter(
                 f"`{agreement}` is not an agreement: write one of {', '.join(AGREEMENTS)}, a colon and a name."
             )
-    return given or []
+    return given
 
 
 def adopt(
