@@ -19,7 +19,7 @@ from kafka_replication.infra.kubernetes.api import KubernetesApi
 from kafka_replication.infra.local.endpoints import Endpoints
 from kafka_replication.infra.local.operator.connector_reconciler import connector_config
 from kafka_replication.infra.local.operator.mirror_maker2 import connector_resources
-from kafka_replication.infra.local.operator.resources import ConnectorResource
+from kafka_replication.infra.local.operator.resources import connector_resource
 from kafka_replication.infra.machine import versions
 from kafka_replication.infra.stack.settings import read_settings, stack_names
 from tests.infra.operator.connect_flow import ConnectFlow
@@ -126,7 +126,7 @@ def example_connectors(stack: str, operator: str) -> Iterator[tuple[str, Owner, 
         for planned in deployment.objects:
             item = {**planned.manifest, "metadata": {**planned.manifest["metadata"], "generation": 1}}
             if planned.kind == "KafkaConnector":
-                found, selections = [ConnectorResource(item)], set[str]()
+                found, selections = [connector_resource(item)], set[str]()
             elif planned.kind == "KafkaMirrorMaker2":
                 found, selections = connector_resources(item), OF_MIRRORS
             else:

@@ -10,7 +10,6 @@ import logging
 import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -105,10 +104,8 @@ def connector_on_one_machine(
     connector: ConnectorResource, folder: Path, file_secrets: Iterable[str]
 ) -> ConnectorResource:
     """Return the connector as Connect gets it here: the files that it would read in its pod's /tmp are in `folder`."""
-    placed = copy(connector)
-    placed.config = {key: in_folder(_text(value), folder) for key, value in connector.config.items()}
-    placed.file_secrets = tuple(file_secrets)
-    return placed
+    config = {key: in_folder(_text(value), folder) for key, value in connector.config.items()}
+    return replace(connector, config=config, file_secrets=tuple(file_secrets))
 
 
 def next_step(connector: ConnectorResource, running: RunningConnector | None, now: datetime) -> ConnectorStep:

@@ -5,7 +5,7 @@ Source: Strimzi KafkaMirrorMaker2Cluster, KafkaMirrorMaker2Connectors and KafkaM
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kafka_replication.components.flows.operators import CLUSTER_LABEL
@@ -68,7 +68,7 @@ class Version:
 
     def connection(self, metadata: Object, cluster: Object, prefix: str) -> dict[str, Any]:
         """Return how a connector reaches a cluster."""
-        access = ClusterConnection(cluster)
+        access = resources.cluster_access(cluster)
         properties: dict[str, Any] = {
             "alias": cluster["alias"],
             "bootstrap.servers": cluster["bootstrapServers"],
@@ -205,8 +205,9 @@ def connect_resource(item: Object) -> ConnectResource:
     """Return the workers. Raises InvalidResourceError."""
     version, spec = version_of(item), item["spec"]
     same = {field: spec[field] for field in _WORKER_FIELDS if field in spec}
-    reached = tuple(map(ClusterConnection, clusters(spec)))
-    return ConnectResource({**item, "spec": {**same, **version.workers(spec)}}, KAFKA_MIRROR_MAKER_2, reached)
+    connect = resources.connect_resource({**item, "spec": {**same, **version.workers(spec)}})
+    reached = tuple(map(resources.cluster_access, clusters(spec)))
+    return replace(connect, component=KAFKA_MIRROR_MAKER_2, clusters=reached)
 
 
 def connector_resources(item: Object) -> list[ConnectorResource]:
@@ -231,13 +232,15 @@ def _connector(item: Object, version: Version, mirror: Object, connector_type: s
     kept = (item.get("status") or {}).get("autoRestartStatuses") or []
     restarts = next((status for status in kept if status.get("connectorName") == name), None)
     labels = {CLUSTER_LABEL: metadata["name"]}
-    body = {
-        **item,
-        "metadata": {**metadata, "name": name, "labels": labels},
-        "spec": {**spec, "class": f"{_PACKAGE}.{connector_type}", "config": _config(item, version, mirror, spec)},
-        "status": {"autoRestart": restarts} if restarts else {},
-    }
-    return ConnectorResource(body, KAFKA_MIRROR_MAKER_2)
+    connector = resources.connector_resource(
+        {
+            **item,
+            "metadata": {**metadata, "name": name, "labels": labels},
+            "spec": {**spec, "class": f"{_PACKAGE}.{connector_type}", "config": _config(item, version, mirror, spec)},
+            "status": {"autoRestart": restarts} if restarts else {},
+        }
+    )
+    return replace(connector, component=KAFKA_MIRROR_MAKER_2)
 
 
 def _config(item: Object, version: Version, mirror: Object, connector: Object) -> dict[str, Any]:

@@ -76,8 +76,8 @@ class Operator:
     def _round(self) -> None:
         self.clusters.workers.refresh(time.time())
         self.api.begin_round()
-        connects = [ConnectResource(item) for item in self._living("KafkaConnect")]
-        every = map(ConnectorResource, self._living("KafkaConnector"))
+        connects = [resources.connect_resource(item) for item in self._living("KafkaConnect")]
+        every = map(resources.connector_resource, self._living("KafkaConnector"))
         by_cluster = grouped(((connector.namespace, connector.cluster or ""), connector) for connector in every)
         mirror_makers = self._living("KafkaMirrorMaker2")
         wanted = {connect.key for connect in connects} | {mirror_maker2.key_of(item) for item in mirror_makers}

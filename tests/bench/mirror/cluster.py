@@ -16,7 +16,7 @@ from confluent_kafka.admin import AdminClient
 from kafka_replication.components.contract.problems import CannotRunError
 from kafka_replication.infra.local.artifacts import Artifacts
 from kafka_replication.infra.local.certificates import Authority
-from kafka_replication.infra.local.operator.resources import ConnectResource
+from kafka_replication.infra.local.operator.resources import connect_resource
 from kafka_replication.infra.local.operator.worker_properties import (
     as_properties_file,
     on_one_machine,
@@ -177,7 +177,7 @@ class Machines:
         port, plugins = free_port(set()), self.folder / "plugins"
         plugins.mkdir(exist_ok=True)
         item = {**connect, "metadata": {"uid": "", "generation": 1, **connect["metadata"]}}
-        properties = on_one_machine(worker_properties(ConnectResource(item)), port, plugins, self.folder)
+        properties = on_one_machine(worker_properties(connect_resource(item)), port, plugins, self.folder)
         unneeded = ("config.providers", "prometheus.", "metric.reporters")
         properties = {key: value for key, value in properties.items() if not key.startswith(unneeded)}
         properties |= client_properties(target) | {

@@ -161,7 +161,7 @@ def effective(config: Mapping[str, str], role: ConnectorRole, keys: Mapping[str,
 
 def flow_configurations(strimzi: str, keys: Mapping[str, Any], secrets: Any) -> dict[str, dict[str, Any]]:
     manifests = declared_objects("flow", strimzi, keys)
-    workers = [resources.ConnectResource(manifest) for manifest in manifests if manifest["kind"] == "KafkaConnect"]
+    workers = [resources.connect_resource(manifest) for manifest in manifests if manifest["kind"] == "KafkaConnect"]
     runtimes = {connect.name: a_runtime(manifests, connect, secrets) for connect in workers}
     configs = {}
     for manifest in manifests:

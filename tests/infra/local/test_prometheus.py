@@ -15,7 +15,7 @@ from kafka_replication.components.render.monitoring import monitoring_objects
 from kafka_replication.components.topology.parsing import parse_topology
 from kafka_replication.infra.local import paths, stack
 from kafka_replication.infra.local.operator.mirror_maker2 import connect_resource as of_mirror_maker2
-from kafka_replication.infra.local.operator.resources import ConnectResource
+from kafka_replication.infra.local.operator.resources import connect_resource
 from kafka_replication.infra.local.operator.worker_objects import pod_status, worker_pod
 from kafka_replication.infra.local.parts import prometheus
 from kafka_replication.infra.local.prometheus.configuration import (
@@ -49,7 +49,7 @@ def pods() -> list[dict[str, Any]]:
     planned = [each for one in deployments(resolve_flows(TOPOLOGY, None, {})) for each in one.objects]
     for number, each in enumerate(each for each in planned if each.kind in {"KafkaConnect", "KafkaMirrorMaker2"}):
         item = {**each.manifest, "metadata": {**each.manifest["metadata"], "uid": "u", "generation": 1}}
-        connect = (ConnectResource if each.kind == "KafkaConnect" else of_mirror_maker2)(item)
+        connect = (connect_resource if each.kind == "KafkaConnect" else of_mirror_maker2)(item)
         pod = worker_pod(connect, 0, "digest", 20_000 + number if connect.metrics else None)
         pod["metadata"]["creationTimestamp"] = "2026-01-01T00:00:00Z"
         found.append({**pod, "status": pod_status(pod, ready=True)})

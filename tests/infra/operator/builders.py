@@ -1,14 +1,13 @@
 """Custom resources of a small flow: a test overrides only what it is about."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from kafka_replication.infra.local.operator.connect_rest import RunningConnector
 from kafka_replication.infra.local.operator.resources import (
-    KAFKA_CONNECT,
-    Component,
     ConnectorResource,
     ConnectResource,
+    connect_resource,
+    connector_resource,
 )
 
 JSON = "org.apache.kafka.connect.json.JsonConverter"
@@ -40,35 +39,25 @@ def a_v1beta2_connect(**spec: Any) -> ConnectResource:
     """The same KafkaConnect in v1beta2, with these overrides."""
     item = a_connect_item()
     item["spec"] = {"replicas": 1, "bootstrapServers": "kafka.uswest:9093", **spec}
-    return ConnectResource(item)
+    return connect_resource(item)
 
 
 def a_connect(**spec: Any) -> ConnectResource:
-    return ConnectResource(a_connect_item(**spec))
+    return connect_resource(a_connect_item(**spec))
 
 
-def a_connector(
-    *,
-    name: str = "orders-source",
-    annotations: Mapping[str, str] | None = None,
-    component: Component = KAFKA_CONNECT,
-    status: Any = None,
-    generation: int = 2,
-    **spec: Any,
-) -> ConnectorResource:
-    return ConnectorResource(
+def a_connector(*, status: Any = None, generation: int = 2, **spec: Any) -> ConnectorResource:
+    return connector_resource(
         {
             "metadata": {
-                "name": name,
+                "name": "orders-source",
                 "namespace": "mirror",
                 "generation": generation,
                 "labels": {"strimzi.io/cluster": "orders"},
-                "annotations": annotations,
             },
             "spec": {"class": "example.Source", "tasksMax": 2, "config": {"topics": "orders"}, **spec},
             "status": status,
-        },
-        component,
+        }
     )
 
 

@@ -1,5 +1,7 @@
 """Which offsets operation the annotations ask for, in Strimzi's forms and words."""
 
+from dataclasses import replace
+
 import pytest
 
 from kafka_replication.infra.local.operator.conditions import Condition
@@ -16,11 +18,11 @@ NAME = "a->b.MirrorSourceConnector"
 
 
 def annotated(offsets: str) -> ConnectorResource:
-    return a_connector(annotations={OFFSETS: offsets})
+    return replace(a_connector(), annotations={OFFSETS: offsets})
 
 
 def mirror(annotations: dict[str, str]) -> ConnectorResource:
-    return a_connector(name=NAME, component=KAFKA_MIRROR_MAKER_2, annotations=annotations)
+    return replace(a_connector(), name=NAME, component=KAFKA_MIRROR_MAKER_2, annotations=annotations)
 
 
 @pytest.mark.parametrize("verb", ["list", "alter", "reset"])

@@ -6,7 +6,7 @@ import pytest
 
 from kafka_replication.infra.local.operator.conditions import warnings as connect_warnings
 from kafka_replication.infra.local.operator.connector_reconciler import warnings
-from kafka_replication.infra.local.operator.resources import ConnectResource
+from kafka_replication.infra.local.operator.resources import connect_resource
 from tests.infra.operator.builders import a_connect, a_connector, a_v1beta2_connect
 
 
@@ -46,7 +46,7 @@ def test_a_v1beta2_connect_without_a_group_has_the_operators_defaults() -> None:
 def test_a_resource_of_v1beta2_without_replicas_has_three() -> None:
     assert a_v1beta2_connect(replicas=2).replicas == 2
     item = {"metadata": {"name": "o", "namespace": "m", "uid": "u", "generation": 1}, "spec": {"bootstrapServers": "b"}}
-    assert ConnectResource(item).replicas == 3
+    assert connect_resource(item).replicas == 3
 
 
 def test_a_field_that_only_v1beta2_has_is_ignored_with_a_warning() -> None:

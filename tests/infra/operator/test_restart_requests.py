@@ -1,10 +1,12 @@
 """Which restarts an annotation asks for, in Strimzi's forms."""
 
+from dataclasses import replace
+
 import pytest
 
 from kafka_replication.infra.local.operator.conditions import Condition
 from kafka_replication.infra.local.operator.connector_annotations import RestartRequest, restart_requests
-from kafka_replication.infra.local.operator.resources import KAFKA_MIRROR_MAKER_2
+from kafka_replication.infra.local.operator.resources import KAFKA_CONNECT, KAFKA_MIRROR_MAKER_2
 from tests.infra.operator.builders import a_connector
 
 ONE = "restart?includeTasks=false&onlyFailed=false"
@@ -27,7 +29,7 @@ NAME = "a->b.MirrorSourceConnector"
 def test_a_restart_annotation_becomes_a_request_to_connect_or_a_warning(
     annotation: str, value: str, path: str | None
 ) -> None:
-    connector = a_connector(annotations={f"strimzi.io/{annotation}": value})
+    connector = replace(a_connector(), component=KAFKA_CONNECT, annotations={f"strimzi.io/{annotation}": value})
     (found,) = restart_requests(connector)
     if path is None:
         assert found == Condition("Warning", "RestartConnector", "Invalid annotation format")
@@ -49,13 +51,13 @@ def test_a_restart_annotation_of_a_mirror_maker_applies_to_the_connector_that_it
     annotation: str, value: str, paths: list[str]
 ) -> None:
     given = {f"strimzi.io/{annotation}": value}
-    connector = a_connector(name=NAME, component=KAFKA_MIRROR_MAKER_2, annotations=given)
+    connector = replace(a_connector(), name=NAME, component=KAFKA_MIRROR_MAKER_2, annotations=given)
     assert [each.path for each in restart_requests(connector) if isinstance(each, RestartRequest)] == paths
 
 
 def test_a_name_that_only_contains_the_connectors_name_is_an_invalid_format() -> None:
     given = {"strimzi.io/restart-connector": f"x{NAME}"}
-    connector = a_connector(name=NAME, component=KAFKA_MIRROR_MAKER_2, annotations=given)
+    connector = replace(a_connector(), name=NAME, component=KAFKA_MIRROR_MAKER_2, annotations=given)
     assert list(restart_requests(connector)) == [Condition("Warning", "RestartConnector", "Invalid annotation format")]
 
 

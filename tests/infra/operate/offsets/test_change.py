@@ -16,7 +16,7 @@ from kafka_replication.infra.local.operator.conditions import written
 from kafka_replication.infra.local.operator.connect_rest import ConnectRest, RestError
 from kafka_replication.infra.local.operator.connector_annotations import manage_offsets
 from kafka_replication.infra.local.operator.mirror_maker2 import connector_resources
-from kafka_replication.infra.local.operator.resources import ConnectorResource
+from kafka_replication.infra.local.operator.resources import connector_resource
 from kafka_replication.infra.operate.connectors.changes import ConnectorPlace
 from kafka_replication.infra.operate.offsets.change import PURPOSE, Run, left_behind
 from kafka_replication.infra.operate.offsets.plan import OffsetChange, Stored
@@ -92,7 +92,7 @@ class Cluster:
 
     def reconcile(self) -> None:
         alone = self.body["kind"] == "KafkaConnector"
-        given = ConnectorResource(self.body) if alone else connector_resources(self.body)[0]
+        given = connector_resource(self.body) if alone else connector_resources(self.body)[0]
         api = cast(KubernetesApi, SimpleNamespace(get=self._config_map, patch=lambda _, patch: self._apply(patch)))
         failed = manage_offsets(api, cast(ConnectRest, self), given)
         said = written([failed] if failed else [], (self.body.get("status") or {}).get("conditions") or [], NOW)
