@@ -382,7 +382,10 @@ def _check_different(topology: Topology, known: Mapping[str, set[tuple[str, int]
 
 def _returns(first: str, second: str, sides: Collection[tuple[str, str]], one: Mapping[str, str]) -> bool:
     """Return whether flows lead from one alias to the other, if clusters with the same address are `one`."""
-    reached = [target for source, target in sides if source == first]
-    for alias in reached:
-        reached += {target for source, target in sides if one[source] == one[alias]} - {*reached}
+    reached = {target for source, target in sides if source == first}
+    clusters = [*{one[alias] for alias in reached}]
+    for cluster in clusters:
+        targets = {target for source, target in sides if one[source] == cluster}
+        reached |= targets
+        clusters += {one[alias] for alias in targets} - {*clusters}
     return second in reached

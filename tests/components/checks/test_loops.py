@@ -1,10 +1,12 @@
 """A ring in which records would circulate forever is reported by its path; a policy or a guard can stop it."""
 
+from time import process_time
 from typing import Any
 
 import pytest
 
 from kafka_replication.components.checks import check_topology
+from kafka_replication.components.checks.clusters import check_addresses
 from kafka_replication.components.contract.problems import Problem, Severity
 from kafka_replication.components.topology.parsing import parse_topology
 from tests.builders import a_cluster, a_flow, a_topology
@@ -119,3 +121,20 @@ def test_a_ring_of_both_policies_says_why_the_default_policy_does_not_stop_it(
     ways: list[tuple[str, dict[str, Any]]], said: str
 ) -> None:
     assert [said in problem.why for problem in loops_of(*ways)] == [True]
+
+
+def test_a_ring_of_clusters_that_all_have_one_address_is_judged_in_seconds() -> None:
+    """Such as `kafka:9092` in each Kubernetes cluster. A search that visits each alias anew for each two takes minutes
+    for a large fleet.
+    """
+    aliases = [f"c{number}" for number in range(100)]
+    clusters = {alias: a_cluster(bootstrapServers="kafka:9092", region="here") for alias in aliases}
+    flows = {
+        f"{source}{target}": a_flow(source=source, target=target)
+        for source, target in zip(aliases, [*aliases[1:], aliases[0]], strict=True)
+    }
+    topology, began = parse_topology(a_topology(clusters=clusters, replications=flows)), process_time()
+    problems = list(check_addresses(topology, {}))
+    assert process_time() - began < 3
+    assert {(problem.code, problem.severity) for problem in problems} == {("same-cluster", Severity.ERROR)}
+    assert len(problems) == 100 * 99 / 2
