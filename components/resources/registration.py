@@ -48,7 +48,7 @@ def refuse_exactly_once(where: str, workers: Mapping[str, Any]) -> None:
 
 def _support(resource: object) -> Iterator[str]:
     """Yield the workers' setting, wherever a custom resource keeps their configuration."""
-    return (str(value) for path, value in leaves(resource, "") if path.endswith(f".{EXACTLY_ONCE_SUPPORT}"))
+    return (str(value) for path, value in leaves(resource, "") if path.endswith(f".config.{EXACTLY_ONCE_SUPPORT}"))
 
 
 def one_step_hooks(flow: ResolvedFlow, name: str, planned: PlannedObject) -> pulumi.ResourceHookBinding | None:

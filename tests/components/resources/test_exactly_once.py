@@ -52,9 +52,10 @@ def test_heartbeats_keep_their_offsets_and_transactions_on_the_source() -> None:
     [
         {"kind": "KafkaConnect", "spec": {"config": {"group.id": "mirror"}}},
         {"kind": "KafkaConnect", "spec": {"config": {SUPPORT: "disabled"}}},
+        {"kind": "KafkaConnect", "spec": {"config": {f"consumer.{SUPPORT}": "enabled"}}},
         {"kind": "KafkaMirrorMaker2", "spec": {"clusters": [{"alias": "a"}, {"alias": "b", "config": {}}]}},
     ],
-    ids=["not set", "disabled", "in no cluster of a KafkaMirrorMaker2"],
+    ids=["not set", "disabled", "of a client, which does not know it", "in no cluster of a KafkaMirrorMaker2"],
 )
 def test_running_workers_may_not_enable_exactly_once_in_one_step(inputs: dict[str, Any]) -> None:
     with pytest.raises(CannotRunError, match=r"at replications\.orders\.exactlyOnce.*exactlyOnce: preparing") as caught:
