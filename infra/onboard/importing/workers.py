@@ -64,7 +64,8 @@ _OTHERS = re.compile(
 
 def group_names(kind: str, spec: Manifest) -> dict[str, str]:
     """Return the worker group and its topics by their fields of `v1`; the operator's defaults if they are not named."""
-    at = worker_cluster(spec)
+    # Kubernetes drops `target` and `connectCluster` of a KafkaConnect.
+    at = worker_cluster(spec) if kind == "KafkaMirrorMaker2" else spec
     given = at.get("config") or {}
     return {
         field: str(at.get(field) or given.get(name) or _UNNAMED[kind] + (f"-{role}" if role else ""))

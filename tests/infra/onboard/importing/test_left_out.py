@@ -17,6 +17,14 @@ def test_a_resource_that_the_project_renders_identically_is_taken_over_completel
     assert (code, NONE in output, "Not taken over" in output) == (0, True, False)
 
 
+@pytest.mark.parametrize("leftover", ["connectCluster: west", "target: {alias: west, groupId: mm2}", "target: west"])
+def test_workers_keep_their_group_whatever_field_of_another_kind_is_left_in_them(tmp_path: Path, leftover: str) -> None:
+    """In another group the connectors have no offsets, so they would copy every record again."""
+    _, _, written = run(tmp_path / "plain", FLOW)
+    read = edited(FLOW, ("  groupId: workers", f"  groupId: workers\n  {leftover}"))
+    assert run(tmp_path / "leftover", read)[2] == written
+
+
 @pytest.mark.parametrize(
     ("rack", "placeholder"),
     [
