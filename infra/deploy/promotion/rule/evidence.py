@@ -157,7 +157,7 @@ class StackCluster:
         for kind in REPLICATING_KINDS:
             with self._asking(f"{kind} of namespace {namespace}"):
                 items += self._api.list_if_served(version, kind, label_selector=OURS, namespace=namespace)
-        return max(map(spec_writer, items), key=attrgetter("since"), default=None)
+        return max(map(spec_writer, items), key=attrgetter("since", "manager"), default=None)
 
     def evidence(self, namespace: str) -> Evidence | None:
         """The recorded evidence of the stack."""

@@ -208,6 +208,26 @@ def test_only_a_change_of_the_spec_counts_as_a_change_of_an_object(
     assert spec_writer({"metadata": metadata}) == expected
 
 
+class Listed:
+    """A cluster that lists these objects of each kind."""
+
+    def __init__(self, *items: Object) -> None:
+        self.items = items
+
+    def list_if_served(self, *_: str, **__: str) -> list[Object]:
+        return list(self.items)
+
+
+def test_of_two_changes_in_one_second_the_one_with_a_known_writer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Times have whole seconds, and otherwise the order in which the API server lists objects would decide."""
+    unknown = {"metadata": {"creationTimestamp": "2026-03-04T11:00:00Z"}}
+    edit = {"metadata": {"creationTimestamp": "2026-03-04T10:00:00Z", "managedFields": [an_entry("11:00")]}}
+    for listed in (Listed(unknown, edit), Listed(edit, unknown)):
+        monkeypatch.setattr("kafka_replication.infra.kubernetes.access.api_client", lambda *_, it=listed: it)
+        cluster = StackCluster(read_settings("prod-us-west-2", STACKS))
+        assert cluster.last_change("mirror-orders") == FieldOwner("pulumi-kubernetes", "2026-03-04T11:00:00Z")
+
+
 class EditedMeanwhile(StackCluster):
     """A cluster in which somebody edits a flow right after its proof was read."""
 
