@@ -105,9 +105,11 @@ def imported_mirror_maker2(name: str, read: ReadObject, kafka: str) -> Imported 
         return read.left_out("spec.mirrors", "mirrors-differ", why, "make them equal, or divide the resource in two.")
     _note_unused(notes, made.clusters)
     sources = {of: {key: flow[key] for key in flow if key in _OF_EACH_SOURCE} for of, flow in flows.items()}
-    first = next(iter(sources))
-    ends: dict[str, Any] = {"sources": sources} if len(sources) > 1 else {"source": first, **sources[first]}
-    made.replication |= {"kind": "mirrorMaker2", "target": alias} | ends | shared[0]
+    ends: dict[str, Any] = {"target": alias, "sources": sources}
+    if len(sources) == 1:
+        ((first, keys),) = sources.items()
+        ends = {"source": first, "target": alias, **keys}
+    made.replication |= {"kind": "mirrorMaker2"} | ends | shared[0]
     made.replication["namespace"] = {"name": read.namespace, "create": False}
     of_object = replace(notes, path="")
     made.replication["connect"] = connect_of(of_object, config, name, kafka, _at(notes, target).path)

@@ -270,7 +270,8 @@ class ReadInput:
             content = {key: value for key, value in document.items() if key != "status"}
             body = in_form({**content, "metadata": read}, leave)
             lacking = missing(kind, version.rpartition("/")[2], body.get("spec") or {}) if kind in _TAKEN else None
-            if lacking == "spec.replicas" and "replicas" in (document.get("spec") or {}):
+            given_spec = document.get("spec")
+            if lacking == "spec.replicas" and isinstance(given_spec, Mapping) and "replicas" in given_spec:
                 lacking = None  # Its wrong form has been reported.
             if {"name", "namespace"} - body["metadata"].keys():
                 lacking = "metadata.name"

@@ -25,6 +25,18 @@ def test_workers_keep_their_group_whatever_field_of_another_kind_is_left_in_them
     assert run(tmp_path / "leftover", read)[2] == written
 
 
+def test_a_spec_that_is_no_mapping_is_reported(tmp_path: Path) -> None:
+    output = run(tmp_path, "{apiVersion: kafka.strimzi.io/v1, kind: KafkaConnect, metadata: {name: a}, spec: 5}")[1]
+    assert "KafkaConnect default/a, spec. It is not a mapping" in output
+
+
+def test_a_topology_with_mistakes_also_names_the_source_before_the_target(tmp_path: Path) -> None:
+    logging = "replicas: 1\n  logging: {type: external, valueFrom: {configMapKeyRef: {name: '', key: a}}}"
+    written = run(tmp_path, edited(MIRROR, ("replicas: 1", logging)))[2]
+    assert "name: ''" in written or "configMap: ''" in written
+    assert written.index("source: east") < written.index("target: west")
+
+
 @pytest.mark.parametrize(
     ("rack", "placeholder"),
     [
