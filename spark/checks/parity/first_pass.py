@@ -245,7 +245,7 @@ def _read(
     flow.progress(
         f"{flow.name}: comparing {numbered(len(partitions), 'partition[|s]')}, about {numbered(records, 'record[|s]')}"
     )
-    sums, without = sums_of_both(flow, read, there), dict.fromkeys(partitions, Sums())
+    sums, without = sums_of_both(flow, read, there), {partition: Sums() for partition in partitions}
     return read, without | sums[SOURCE], without | sums[TARGET]
 
 
