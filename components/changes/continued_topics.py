@@ -1,8 +1,8 @@
 """Topics that continue with other source offsets or under other names.
 
-Connect keeps source offsets in the workers' offsets topic on the target by connector name, and MirrorMaker adds source
-alias, topic and partition. A partition without an offset starts at its beginning. Aliases, replication policy and
-separator decide the names of remote topics.
+Connect keeps source offsets in the workers' offsets topic on the target. Their key is the connector's name with
+MirrorMaker's source alias, topic and partition. A partition without an offset starts at its beginning. Aliases,
+replication policy and separator decide the names of remote topics.
 Source: OffsetStorageReaderImpl, MirrorUtils.wrapPartition, MirrorSourceTask.initializeConsumer,
 DefaultReplicationPolicy, IdentityReplicationPolicy.
 """

@@ -1,4 +1,6 @@
-"""Clusters: the operator's version, the trust of targets, complete logins, and readable, distinct addresses."""
+"""Clusters: the operator's version, what workers trust of the target, complete logins, and readable, distinct
+addresses.
+"""
 
 import re
 from collections.abc import Collection, Iterator, Mapping

@@ -1,5 +1,5 @@
-"""Writes to a cluster: commits for groups that do not run, deletes them, adds and deletes ACLs of topics, and fills a
-topic of ours.
+"""Writes to a cluster: commits for groups that do not run, deletes such groups, adds and deletes ACLs of topics, and
+fills a topic of ours.
 """
 
 import time

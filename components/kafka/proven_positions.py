@@ -1,6 +1,7 @@
 """Where a group continues if the source is lost, derived from what was proven while both sides could be read. Pure. A
-group's checkpoint on the target says how far the group had come on the source, and translates that coarsely. A span
-that was proven earlier translates it exactly. Neither skips a record, so the one further ahead is used.
+group's checkpoint on the target says how far the group had come on the source, and gives a target offset for that,
+often an earlier one than necessary. A span that was proven earlier translates it exactly. Neither skips a record, so
+the one further ahead is used.
 """
 
 from collections.abc import Iterator

@@ -1,10 +1,11 @@
 """The objects that run the validation job in the cluster: for each flow a Job, a CronJob, and everything they need.
-They are in the flow's namespace, because a pod can mount only Secrets of its own namespace, and the verdict is there.
+They are in the flow's namespace, because a pod can mount only Secrets of its own namespace, and because the
+verdict is kept there.
 
 A stack may ask for a SparkApplication and a ScheduledSparkApplication of Kubeflow's Spark operator (API v1beta2)
 instead of these two. The operator calls spark-submit in cluster mode. This creates the driver's pod from a template,
-and the driver creates the executors' pods. The templates hold the settings for which the resource has no field; with
-them, the operator's webhook changes no pod.
+and the driver creates the executors' pods. The templates hold the settings for which the resource has no field, so
+the operator's webhook does not have to change the pods.
 Source: Spark operator 2.5, internal/controller/sparkapplication/submission.go; Spark 4.2, KubernetesDriverBuilder.
 """
 

@@ -1,4 +1,4 @@
-"""Connectors that read a Secret of the stack when they start: a changed value has no effect until they restart."""
+"""Restarts connectors whose Secret of the stack has changed: they read it only when they start."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

@@ -1,5 +1,5 @@
-"""Every check of the job, as a table. To add a check, add its name to `CheckName` and a record to `CHECKS`. Data that
-several checks of a flow need is read once for all of them.
+"""Every check of the job, as a table. The README says how to add one. Data that several checks of a flow need is
+read once for all of them.
 """
 
 import time

@@ -1,6 +1,6 @@
 """Moves groups while both clusters answer: what a failover looks at, and what it changes.
 
-Until the first offset is committed, everything is undone if the source moved.
+Until the first offset is committed, everything is undone if the source or a group moved, or did not answer.
 """
 
 import contextlib
