@@ -9,7 +9,7 @@ from kafka_replication.components.checks.properties import refused_properties
 from kafka_replication.components.kafka.connectors import EMIT_CHECKPOINTS, ConnectorRole
 from kafka_replication.components.kafka.patterns import DEFAULT_GROUPS_EXCLUDE
 from kafka_replication.components.kafka.plugins import below, full_class_name
-from kafka_replication.components.kafka.replication_policy import KNOWN_POLICIES, POLICY_CLASSES, Policy
+from kafka_replication.components.kafka.replication_policy import KNOWN_POLICIES, POLICY_CLASSES, SIDES, Policy
 from kafka_replication.components.kafka.topic_names import default_topics_exclude
 from kafka_replication.components.properties.definitions import CONNECTORS, Owner, definitions
 from kafka_replication.components.render.connector_config import DEFAULTS
@@ -251,7 +251,9 @@ class Settings:
     def _leave_refused(self) -> None:
         """Take out of `configs`, and note, what a check of the topology would refuse."""
         syncs = self.flow.get("offsetSyncs", {})
-        location = syncs.get("location", "source") if syncs.get("enabled", True) else ""
+        # A check of the topology refuses any other location.
+        location = syncs["location"] if syncs.get("location") in SIDES else "source"
+        location = location if syncs.get("enabled", True) else ""
         once = self.flow.get("exactlyOnce") == "enabled"
         for role, config in self.configs.items():
             refused = refused_properties(Owner(role), config, self.kafka, offset_syncs=location, exactly_once=once)

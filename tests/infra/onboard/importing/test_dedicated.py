@@ -251,6 +251,12 @@ def test_a_tasks_max_that_is_not_a_number_is_refused(tmp_path: Path) -> None:
     assert topology == {}
 
 
+def test_offset_syncs_at_neither_end_are_refused(tmp_path: Path) -> None:
+    code, output, topology = run(tmp_path, f"{FILE}offset-syncs.topic.location = east\n")
+    assert (code, topology["replications"]["east-west"]["offsetSyncs"]["location"]) == (1, "east")
+    assert "not-accepted: `location` is 'east'" in output
+
+
 @pytest.mark.parametrize("content", [FILE.encode("utf-16"), b"\x00\xff\x80"], ids=["UTF-16", "binary"])
 def test_a_file_that_is_not_text_is_named(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "mm2.properties").write_bytes(content)
