@@ -122,25 +122,41 @@ def is_readable(alias: str, separator: str) -> bool:
     return f"{alias}{separator}".index(separator) == len(alias)
 
 
+#: Characters of a separator that may overlap itself.
+_LONGEST_EXACT = 12
+
+
 def _aliases(separator: str) -> str:
-    """Return a pattern of any number of aliases, each followed by the separator, as before a remote topic's name."""
-    return f"(.*{re.escape(separator)})?" if len(separator) == 1 else f"({_up_to(separator)})*"
+    """Return a pattern of any number of aliases, each followed by the separator, as before a remote topic's name.
+
+    It matters where the first separator ends only if two can overlap. The pattern for that grows exponentially with the
+    separator, so a long one counts wherever it ends.
+    """
+    overlaps = any(separator.startswith(separator[cut:]) for cut in range(1, len(separator)))
+    exact = overlaps and len(separator) <= _LONGEST_EXACT
+    return f"({_up_to(separator)})*" if exact else f"(.*{re.escape(separator)})?"
 
 
 def _up_to(separator: str) -> str:
     """Return a pattern of texts that end at their first separator: `--` ends `a--` there, but not `a---`. A step leads
     from each prefix of the separator to the next longer one. A character that does not fit leads back to the longest
-    prefix with which the text then ends.
+    prefix with which the text then ends, and from there the steps lead on again.
     """
     steps: list[str] = []
     for length, fitting in enumerate(separator):
-        back = [f"[^{''.join(map(re.escape, sorted(set(separator))))}]{''.join(steps)}"]
-        for other in sorted(set(separator) - {fitting}):
-            text = separator[:length] + other
-            matched = next(matched for matched in range(length, -1, -1) if text.endswith(separator[:matched]))
-            back.append(re.escape(other) + "".join(steps[matched:length]))
-        steps.append(f"({'|'.join(back)})*{re.escape(fitting)}")
+        leads = {char: _matched(separator, separator[:length] + char) for char in sorted({*separator} - {fitting})}
+        back = {to: "".join(re.escape(char) for char in leads if leads[char] == to) for to in leads.values() if to}
+        way = f"[^{re.escape(fitting)}{''.join(back.values())}]"
+        for passed in range(length):
+            way = (f"({way}|[{back[passed]}])" if passed in back else way) + steps[passed]
+        way = f"{way}|[{back[length]}]" if length in back else way
+        steps.append(f"({way})*{re.escape(fitting)}")
     return "".join(steps)
+
+
+def _matched(separator: str, text: str) -> int:
+    """Return how many first characters of the separator the text ends with."""
+    return next(count for count in range(len(text), -1, -1) if text.endswith(separator[:count]))
 
 
 def _more_than(separator: str) -> str:

@@ -1,5 +1,8 @@
 """Names of remote topics, and which topics a flow never replicates."""
 
+import itertools
+import re
+
 import pytest
 
 from kafka_replication.components.contract.kept_positions import positions_topic
@@ -70,11 +73,22 @@ def test_heartbeat_topics_name_every_upstream_cluster_and_its_fewest_hops() -> N
     assert upstream_hops(names, ".") == {"useast": 1, "eu": 2, "x": 1, "y": 2}
 
 
-@pytest.mark.parametrize("separator", [".", "_", "--", "..", "-.", "---"])
+@pytest.mark.parametrize("separator", [".", "_", "--", "..", "-.", "---", "-mirror-", ".mirrored-from."])
 @pytest.mark.parametrize("kind", ["default", "identity"])
 def test_every_pattern_of_a_policy_has_an_exact_automaton(kind: str, separator: str) -> None:
     for pattern in a_policy(kind, separator).never_selected:
         assert automaton(pattern).is_exact, pattern
+
+
+@pytest.mark.parametrize("separator", ["--", "---", "-.-", "aba", "aab", "abab", "ab"])
+def test_aliases_end_at_the_first_separator(separator: str) -> None:
+    """The pattern once had a hundred million characters for a separator of eight different ones."""
+    remote = re.compile(a_policy(separator=separator).came_from_target)
+    for text in map("".join, itertools.product({*separator, "z"}, repeat=6)):
+        rest = text
+        while separator in rest:
+            rest = rest.partition(separator)[2]
+        assert bool(remote.fullmatch(f"{text}uswest{separator}x")) == (not rest), text
 
 
 def test_a_separator_of_several_characters_splits_at_its_first_occurrence() -> None:
