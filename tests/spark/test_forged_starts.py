@@ -110,4 +110,4 @@ def test_a_flow_that_has_replicated_nothing_yet_does_not_pass(check: Check, endp
     assert (parity.verdict, codes(outcome, "parity")) == (Verdict.ERROR, {"start-not-proven"})
     offsets = {each.code: each.message for each in named(outcome, "offsets-translate").findings}
     assert set(offsets) == {"group-before-the-start", "nothing-proven"}
-    assert "commit an offset after the start" in offsets["nothing-proven"]
+    assert "all are before the flow's start" in offsets["nothing-proven"]
