@@ -46,21 +46,18 @@ class NotRunError(Exception):
         self.reason = reason
 
 
+@dataclass(frozen=True)
 class PodPlan:
     """A Pod with one container: `account` is None without a token, `mounts` maps paths in it to names of volumes."""
 
-    def __init__(self, pod: Object) -> None:
-        metadata, spec = pod["metadata"], pod["spec"]
-        self.namespace: str = metadata["namespace"]
-        self.name: str = metadata["name"]
-        self.uid: str = metadata["uid"]
-        has_token = spec.get("automountServiceAccountToken", True)
-        self.account: str | None = spec.get("serviceAccountName", "default") if has_token else None
-        self.seconds: int | None = spec.get("activeDeadlineSeconds")
-        self.container: Object = spec["containers"][0]
-        self.volumes: Mapping[str, Object] = {volume["name"]: volume for volume in spec.get("volumes") or ()}
-        mounts = {mount["mountPath"]: mount["name"] for mount in self.container.get("volumeMounts") or ()}
-        self.mounts: Mapping[str, str] = {path: name for path, name in mounts.items() if path != _TOKEN}
+    namespace: str
+    name: str
+    uid: str
+    account: str | None
+    seconds: int | None
+    container: Object
+    volumes: Mapping[str, Object]
+    mounts: Mapping[str, str]
 
     def refuse_others(self) -> None:
         """Raise NotRunError for a command that the stand-in does not run."""
@@ -123,6 +120,23 @@ class PodPlan:
         paths = "|".join(re.escape(path) for path in sorted(self.mounts, key=len, reverse=True))
         pattern = rf"(?m)(^|=)({paths})(?=/|$)"
         return re.sub(pattern, lambda match: f"{match[1]}{folder}{match[2]}", text) if paths else text
+
+
+def pod_plan(pod: Object) -> PodPlan:
+    """Read a Pod."""
+    metadata, spec = pod["metadata"], pod["spec"]
+    container = spec["containers"][0]
+    mounts = {mount["mountPath"]: mount["name"] for mount in container.get("volumeMounts") or ()}
+    return PodPlan(
+        metadata["namespace"],
+        metadata["name"],
+        metadata["uid"],
+        spec.get("serviceAccountName", "default") if spec.get("automountServiceAccountToken", True) else None,
+        spec.get("activeDeadlineSeconds"),
+        container,
+        {volume["name"]: volume for volume in spec.get("volumes") or ()},
+        {path: name for path, name in mounts.items() if path != _TOKEN},
+    )
 
 
 def _entries(source: Reference, body: Object, items: Iterable[Mapping[str, str]] | None) -> Iterator[tuple[str, bytes]]:
@@ -231,7 +245,7 @@ class Kubelet:
                 self._complain(pod["metadata"]["uid"], f"{reference(pod)}: {error}")
 
     def _one(self, pod: Object) -> None:
-        plan, record = PodPlan(pod), self.processes.ledger.get(pod["metadata"]["uid"])
+        plan, record = pod_plan(pod), self.processes.ledger.get(pod["metadata"]["uid"])
         if (pod.get("status") or {}).get("phase") in _ENDED:
             return
         if "deletionTimestamp" in pod["metadata"]:

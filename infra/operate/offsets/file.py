@@ -21,18 +21,20 @@ KEYS = ("source", "topic", "partition", "offset", "time")
 _FORM = "write a list of entries such as `{topic: orders, partition: 0, offset: 42}`."
 
 
+@dataclass(frozen=True)
 class Entry:
     """One entry of a file: where a partition, or every partition of a topic, should continue.
 
     Either `offset` (of the next record, `earliest` or `latest`) or `time_ms` (since 1970) is set; `source` may be "".
     """
 
-    def __init__(self, file: "OffsetsFile", line: int, values: Mapping[str, str]) -> None:
-        offset, partition = values.get("offset"), values.get("partition")
-        self.file, self.line, self.topic, self.source = file, line, values["topic"], values.get("source", "")
-        self.partition = None if partition is None else int(partition)
-        self.offset = int(offset) if offset is not None and offset.isdecimal() else offset
-        self.time_ms = _time_ms(values["time"]) if "time" in values else None
+    file: "OffsetsFile"
+    line: int
+    topic: str
+    source: str = ""
+    partition: int | None = None
+    offset: int | str | None = None
+    time_ms: int | None = None
 
     def problem(self, code: str, what: str, why: str, remedy: str) -> Problem:
         """Return a mistake in this entry."""
@@ -64,7 +66,7 @@ def entries(file: OffsetsFile) -> tuple[list[Entry], list[Problem]]:
         mistakes = list(_mistakes(file, line, values))
         problems += mistakes
         if not mistakes:
-            parsed.append(Entry(file, line, values))
+            parsed.append(_entry(file, line, values))
     if not parsed and not problems:
         raise _unreadable(file, "it has no entry")
     return parsed, [*problems, *_duplicates(parsed)]
@@ -148,6 +150,19 @@ def _time_ms(text: str) -> int | None:
     except ValueError:
         return None
     return round(time.timestamp() * 1000) if time.tzinfo is not None else None
+
+
+def _entry(file: OffsetsFile, line: int, values: Mapping[str, str]) -> Entry:
+    offset, partition = values.get("offset"), values.get("partition")
+    return Entry(
+        file,
+        line,
+        values["topic"],
+        values.get("source", ""),
+        None if partition is None else int(partition),
+        int(offset) if offset is not None and offset.isdecimal() else offset,
+        _time_ms(values["time"]) if "time" in values else None,
+    )
 
 
 def _duplicates(parsed: Iterable[Entry]) -> Iterator[Problem]:

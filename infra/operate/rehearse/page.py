@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import cache
 from itertools import count
 from typing import NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
+from kafka_replication.components.contract.parameters import FlowParameters
 from kafka_replication.components.contract.problems import RefusedError
 from kafka_replication.components.contract.published_verdict import PROOF_HOURS
 from kafka_replication.components.flows.resolved import ResolvedFlow, config_values
@@ -16,12 +18,12 @@ from kafka_replication.components.render.flow_acls import flows_without_addresse
 from kafka_replication.components.render.heartbeat_workers import heartbeat_workers
 from kafka_replication.components.render.job_parameters import flow_parameters
 from kafka_replication.components.topology import clusters
-from kafka_replication.infra.operate.connectors.changes import connector_places
+from kafka_replication.infra.operate.connectors.changes import ConnectorPlace, connector_places
 from kafka_replication.infra.operate.flow_access import FlowAccess
 from kafka_replication.infra.operate.move.facts import Mode
 from kafka_replication.infra.operate.move.failback import refuse_unsuited_back
 from kafka_replication.infra.operate.move.failover_plan import refuse_unsuited
-from kafka_replication.infra.operate.rehearse.drill import read_record
+from kafka_replication.infra.operate.rehearse.drill import DrillRecord, read_record
 from kafka_replication.infra.stack.environment import stack_environment
 from kafka_replication.infra.stack.session import OpenStack
 from kafka_replication.infra.stack.settings import StackSettings
@@ -29,20 +31,18 @@ from kafka_replication.infra.stack.stack_checks import raise_mistakes
 from kafka_replication.infra.stack.validation_job import in_cluster
 
 
+@dataclass(frozen=True)
 class RunbookFlow:
     """A flow as the templates use it: `facts` have sentences for unknown addresses, refusals say why not to move."""
 
-    def __init__(self, settings: StackSettings, flow: ResolvedFlow) -> None:
-        facts = flow_parameters(flow)
-        reverse = [other.name for other in FlowAccess(OpenStack(settings), flow).reverse_flows()]
-        remote = facts.replication_policy.remote
-        self.resolved, self.facts = flow, facts
-        self.drill = read_record(settings, flow.name)
-        self.connectors = connector_places(flow)
-        self.heartbeat_workers = heartbeat_workers(flow)
-        self.topics_on_target = sorted({name for topic in facts.topics for name in (remote(topic), topic)})
-        self.failover_refused = _refusal(lambda: refuse_unsuited(facts, Mode.PLANNED))
-        self.failback_refused = _refusal(lambda: refuse_unsuited_back(facts, reverse))
+    resolved: ResolvedFlow
+    facts: FlowParameters
+    drill: DrillRecord | None
+    connectors: tuple[ConnectorPlace, ...]
+    heartbeat_workers: ResolvedFlow
+    topics_on_target: list[str]
+    failover_refused: RefusedError | None
+    failback_refused: RefusedError | None
 
 
 def runbook(settings: StackSettings, topology_file: str) -> str:
@@ -58,7 +58,7 @@ def runbook(settings: StackSettings, topology_file: str) -> str:
         stack=settings.stack,
         topology_file=topology_file,
         on_this_machine=stack_environment(settings).on_this_machine,
-        flows=[RunbookFlow(settings, flow) for flow in resolved],
+        flows=[_runbook_flow(settings, flow) for flow in resolved],
         clusters={alias: topology.clusters[alias] for alias in aliases},
         credentials=sorted({place for flow in resolved for side in SIDES for place in _places(flow, side)}),
         exactly_once=exactly_once,
@@ -80,6 +80,22 @@ def _template() -> Template:
     )
     environment.filters |= {"configured_credentials": configured_credentials, "has_own_secrets": has_own_secrets}
     return environment.get_template("page.md.j2")
+
+
+def _runbook_flow(settings: StackSettings, flow: ResolvedFlow) -> RunbookFlow:
+    facts = flow_parameters(flow)
+    reverse = [other.name for other in FlowAccess(OpenStack(settings), flow).reverse_flows()]
+    remote = facts.replication_policy.remote
+    return RunbookFlow(
+        resolved=flow,
+        facts=facts,
+        drill=read_record(settings, flow.name),
+        connectors=connector_places(flow),
+        heartbeat_workers=heartbeat_workers(flow),
+        topics_on_target=sorted({name for topic in facts.topics for name in (remote(topic), topic)}),
+        failover_refused=_refusal(lambda: refuse_unsuited(facts, Mode.PLANNED)),
+        failback_refused=_refusal(lambda: refuse_unsuited_back(facts, reverse)),
+    )
 
 
 def _refusal(refuse: Callable[[], None]) -> RefusedError | None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kafka_replication.infra.kubernetes.api import Object, Reference
-from kafka_replication.infra.local.kubelet import NotRunError, PodPlan
+from kafka_replication.infra.local.kubelet import NotRunError, pod_plan
 from tests.components.render.test_validation_jobs import job_of
 
 FOLDER = Path("/state/pods/mirror-orders/a")
@@ -30,7 +30,7 @@ def a_pod(executors: Any = None, **spec: Any) -> Object:
 def objects_of(pod: Object) -> dict[Reference, Object]:
     """The objects that the Pod mounts, each value named after its object and key."""
     found: dict[Reference, Object] = {}
-    for each in PodPlan(pod).needed:
+    for each in pod_plan(pod).needed:
         keys = ("parameters.json",) if each.kind == "ConfigMap" else ("ca.crt", "password")
         texts = {key: f"{each.name}/{key}" for key in keys}
         encoded = {key: base64.b64encode(text.encode()).decode() for key, text in texts.items()}
@@ -40,7 +40,7 @@ def objects_of(pod: Object) -> dict[Reference, Object]:
 
 def test_the_mounted_files_are_the_named_keys_and_no_others() -> None:
     pod = a_pod()
-    plan, objects = PodPlan(pod), objects_of(pod)
+    plan, objects = pod_plan(pod), objects_of(pod)
     (parameters,) = [each.name for each in objects if each.kind == "ConfigMap"]
     assert dict(plan.files(objects, FOLDER)) == {
         "/etc/replication/parameters/parameters.json": f"{parameters}/parameters.json".encode(),
@@ -52,7 +52,7 @@ def test_the_mounted_files_are_the_named_keys_and_no_others() -> None:
 
 
 def test_paths_below_a_mount_point_to_the_pods_local_folder() -> None:
-    plan = PodPlan(a_pod())
+    plan = pod_plan(a_pod())
     command = plan.command("python3", FOLDER, SERVER)
     assert command[:5] == [
         *("python3", "-m", "kafka_replication.spark.validate"),
@@ -65,7 +65,7 @@ def test_paths_below_a_mount_point_to_the_pods_local_folder() -> None:
 
 
 def test_a_driver_gets_the_name_and_address_of_its_pod_and_of_the_api_server() -> None:
-    plan = PodPlan(a_pod(executors={}))
+    plan = pod_plan(a_pod(executors={}))
     variables, command = plan.environment(FOLDER), plan.command("python3", FOLDER, SERVER)
     assert (variables["POD_NAME"], variables["POD_IP"]) == ("a", "127.0.0.1")
     assert {f"--master=k8s://{SERVER}", "--spark-conf=spark.kubernetes.driver.pod.name=a"} <= set(command)
@@ -77,7 +77,7 @@ def test_a_driver_gets_the_name_and_address_of_its_pod_and_of_the_api_server() -
 def test_an_unknown_variable_in_an_argument_is_left_as_it_is() -> None:
     """A kubelet does the same."""
     (container,) = a_pod(executors={})["spec"]["containers"]
-    plan = PodPlan(a_pod(containers=[container | {"args": ["$(POD_NAME) $(OTHER)"]}]))
+    plan = pod_plan(a_pod(containers=[container | {"args": ["$(POD_NAME) $(OTHER)"]}]))
     assert plan.command("python3", FOLDER, SERVER)[-1] == "a $(OTHER)"
 
 
@@ -86,7 +86,7 @@ def test_paths_in_a_properties_file_point_to_the_pods_local_folder() -> None:
     (container,) = a_pod()["spec"]["containers"]
     mounts = [{"name": "conf", "mountPath": "/opt/spark/conf"}, {"name": "tmp", "mountPath": "/tmp"}]
     volumes = [{"name": "conf", "configMap": {"name": "conf"}}, {"name": "tmp", "emptyDir": {}}]
-    plan = PodPlan(a_pod(containers=[container | {"volumeMounts": mounts}], volumes=volumes))
+    plan = pod_plan(a_pod(containers=[container | {"volumeMounts": mounts}], volumes=volumes))
     text = "a=/tmp/b\nc=/tmpfs\nd=e /tmp\n"
     found = dict(plan.files({plan.needed[0]: {"data": {"a.properties": text, "a.json": text}}}, FOLDER))
     assert found["/opt/spark/conf/a.properties"].decode() == f"a={FOLDER}/tmp/b\nc=/tmpfs\nd=e /tmp\n"
@@ -95,7 +95,7 @@ def test_paths_in_a_properties_file_point_to_the_pods_local_folder() -> None:
 
 @pytest.mark.parametrize(("mounted", "account"), [(True, "orders-validation"), (False, None)])
 def test_a_pod_gets_a_token_unless_it_opts_out(mounted: bool, account: str | None) -> None:
-    assert PodPlan(a_pod(automountServiceAccountToken=mounted)).account == account
+    assert pod_plan(a_pod(automountServiceAccountToken=mounted)).account == account
 
 
 @pytest.mark.parametrize("missing", ["ConfigMap", "Secret"])
@@ -103,7 +103,7 @@ def test_a_pod_waits_for_what_it_mounts(missing: str) -> None:
     pod = a_pod()
     there = {each: found for each, found in objects_of(pod).items() if each.kind != missing}
     with pytest.raises(NotRunError, match=f"{missing} .* not found") as waiting:
-        dict(PodPlan(pod).files(there, FOLDER))
+        dict(pod_plan(pod).files(there, FOLDER))
     assert waiting.value.reason == "ContainerCreating"
 
 
@@ -111,13 +111,13 @@ def test_a_pod_waits_for_the_key_of_a_secret() -> None:
     pod = a_pod()
     objects = {each: {"data": {}} if each.kind == "Secret" else found for each, found in objects_of(pod).items()}
     with pytest.raises(NotRunError, match=r"Secret mirror-orders/ca has no key ca\.crt"):
-        dict(PodPlan(pod).files(objects, FOLDER))
+        dict(pod_plan(pod).files(objects, FOLDER))
 
 
 def test_only_the_validation_its_executors_and_the_exporter_are_run() -> None:
-    PodPlan(a_pod()).refuse_others()
+    pod_plan(a_pod()).refuse_others()
     (container,) = a_pod()["spec"]["containers"]
-    other = PodPlan(a_pod(containers=[container | {"command": ["sh", "-c", "true"]}]))
+    other = pod_plan(a_pod(containers=[container | {"command": ["sh", "-c", "true"]}]))
     with pytest.raises(NotRunError) as refused:
         other.refuse_others()
     assert str(refused.value) == (
